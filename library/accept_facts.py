@@ -1,0 +1,127 @@
+#!/usr/bin/python
+"""One round trip for a whole audit: run the collectors of the chosen concerns on a node."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: accept_facts
+short_description: Read the facts of a node, concern by concern
+description:
+  - Runs the collectors of the chosen concerns on the node, in one module run, and returns one envelope for each.
+  - Reads only. Tools run as argv lists with a time limit in the C locale; what is missing, hangs or cannot be read is a fact with a reason.
+  - The action plugin of the same name saves envelopes and attachments on the controller and keeps them out of the task's result.
+options:
+  concerns:
+    description: The concerns to read.
+    type: list
+    elements: str
+    required: true
+  replay:
+    description: Folder of a capture to read instead of the node. Relative paths start at the controller's current folder.
+    type: path
+  keep_raw:
+    description: Return everything that was read as an attachment, in a form that can be replayed.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    description: It changes nothing in either mode.
+author: GPU cluster acceptance
+"""
+
+EXAMPLES = r"""
+- name: Read the node's versions and hardware
+  accept_facts:
+    concerns: [version_audit, inventory_audit]
+"""
+
+RETURN = r"""
+envelopes:
+  description: One envelope for each concern; docs/evidence.md has the fields.
+  type: list
+  elements: dict
+  returned: always
+  sample: [{schema: 1, concern: boot, owner: node, mode: live, status: ok, reason: "", data: {boot_id: 2f5c}, sources: [], errors: []}]
+attachments:
+  description: Name and base64 of a gzip file for each attachment; the action plugin moves them to disk.
+  type: list
+  elements: dict
+  returned: when keep_raw is true
+"""
+
+import base64  # noqa: E402
+import gzip  # noqa: E402
+import json  # noqa: E402
+
+from ansible.module_utils.accept_node import capture as captures  # noqa: E402
+from ansible.module_utils.accept_node.envelope import collect, envelope  # noqa: E402
+from ansible.module_utils.accept_node.node import LiveNode, RecordingNode, ReplayNode  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+
+def _preflight():
+    from ansible.module_utils.accept_node.collectors import preflight
+
+    return preflight.collect
+
+
+def _version_audit():
+    from ansible.module_utils.accept_node.collectors import version_audit
+
+    return version_audit.collect
+
+
+def _inventory_audit():
+    from ansible.module_utils.accept_node.collectors import inventory_audit
+
+    return inventory_audit.collect
+
+
+def _boot():
+    from ansible.module_utils.accept_node.collectors import boot
+
+    return boot.collect
+
+
+# Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
+COLLECTORS = {"preflight": _preflight, "version_audit": _version_audit, "inventory_audit": _inventory_audit, "boot": _boot}
+
+
+def argument_spec() -> dict:
+    return {
+        "concerns": {"type": "list", "elements": "str", "required": True},
+        "replay": {"type": "path"},
+        "keep_raw": {"type": "bool", "default": True},
+    }
+
+
+def read(concerns, node) -> list:
+    """The envelope of each concern, from one node. Tools that several concerns ask for run once."""
+    return [collect(concern, COLLECTORS[concern](), node) for concern in concerns]
+
+
+def main():
+    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
+    concerns, replay = module.params["concerns"], module.params["replay"]
+    unknown = sorted(set(concerns) - set(COLLECTORS))
+    if unknown:
+        module.fail_json(msg=f"concerns: {', '.join(unknown)} unknown; known are {', '.join(sorted(COLLECTORS))}")
+    try:
+        capture = captures.load(replay) if replay else None
+    except captures.CaptureError as error:
+        module.fail_json(msg=f"replay: {error}")
+    if capture and capture.get("unreachable"):
+        lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
+        module.exit_json(changed=False, envelopes=lost, attachments=[])
+    node = RecordingNode(ReplayNode(capture) if capture else LiveNode())
+    envelopes = read(concerns, node)
+    attachments = []
+    if module.params["keep_raw"]:
+        raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
+        attachments = [{"name": "capture.json.gz", "content": base64.b64encode(raw).decode("ascii")}]
+    module.exit_json(changed=False, envelopes=envelopes, attachments=attachments)
+
+
+if __name__ == "__main__":
+    main()

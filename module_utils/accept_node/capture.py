@@ -1,0 +1,43 @@
+"""Captures: what a node was seen to answer, kept as one JSON file in a folder. The format is documented in docs/evidence.md."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+
+SCHEMA = 1
+NAMES = ("capture.json", "capture.json.gz")
+
+
+class CaptureError(Exception):
+    """A capture that cannot be used; the message names the folder and what to do."""
+
+
+def load(folder: str) -> dict:
+    """The capture in a folder."""
+    for name in NAMES:
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            break
+    else:
+        raise CaptureError(f"{folder}: no {NAMES[0]} there; record one with tools/record or make one with tools/simulate")
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as handle:
+            capture = json.loads(handle.read().decode("utf-8"))
+    except (OSError, EOFError, ValueError) as error:
+        raise CaptureError(f"{path}: cannot be read as a capture: {error}") from error
+    if not isinstance(capture, dict) or capture.get("schema") != SCHEMA:
+        raise CaptureError(f"{path}: schema {capture.get('schema') if isinstance(capture, dict) else '?'}, wanted {SCHEMA}: record it again")
+    return capture
+
+
+def save(capture: dict, folder: str) -> str:
+    """Write a capture and return its path; a half-written one never stands under the final name."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, NAMES[0])
+    with open(path + ".part", "w", encoding="utf-8") as handle:
+        json.dump(capture, handle, indent=1, sort_keys=True)
+        handle.write("\n")
+    os.replace(path + ".part", path)
+    return path
