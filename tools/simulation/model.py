@@ -1,0 +1,120 @@
+"""The state of a simulated node, as its tools would tell it. Faults change it; renderers print it; nothing here formats text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Gpu:
+    index: int
+    name: str
+    uuid: str  # GPU-xxxxxxxx-xxxx-...
+    serial: str
+    pci: str  # 0000:1b:00.0
+    memory_mib: int
+    vbios: str
+    power_limit_w: float
+    power_default_w: float
+    power_max_w: float
+    max_clock_mhz: int
+    module_id: int = 0
+    pcie_gen: int = 5
+    pcie_gen_max: int = 5
+    pcie_width: int = 16
+    pcie_width_max: int = 16
+    numa: int = 0
+    temperature_c: int = 34
+    power_draw_w: float = 140.0
+    clock_mhz: int = 345
+    persistence: bool = True
+    mig: bool = False
+    ecc: bool = True
+    ecc_volatile_uncorrectable: int = 0
+    ecc_aggregate_uncorrectable: int = 0
+    ecc_aggregate_correctable: int = 0
+    remapped_correctable: int = 0
+    remapped_uncorrectable: int = 0
+    remap_pending: bool = False
+    remap_failed: bool = False
+    event_reasons: set = field(default_factory=lambda: {"gpu_idle"})  # names as nvidia-smi -q -x has them, without prefix
+    nvlinks_gbytes_s: list = field(default_factory=list)  # rate of each link, None for an inactive one
+    fabric_state: str = "Completed"
+    fabric_status: str = "Success"
+    clique_id: int | None = None
+    cluster_uuid: str | None = None
+    present: bool = True  # false: fallen off the bus; tools no longer list it
+    recovery_action: str = "None"
+
+
+@dataclass
+class Nic:
+    name: str  # mlx5_0
+    pci: str
+    rate_gbps: int
+    port_state: str = "ACTIVE"
+    phys_state: str = "LinkUp"
+    link_layer: str = "InfiniBand"
+    firmware: str = "40.45.1020"
+    board_id: str = "NVD0000000072"
+    model: str = "ConnectX-8"
+    netdev: str = ""
+    numa: int = 0
+    gpu: int | None = None
+    pcie_gen: int = 5
+    pcie_width: int = 16
+
+
+@dataclass
+class Nvme:
+    name: str  # nvme0
+    model: str
+    serial: str
+    size_bytes: int
+    firmware: str = "GDC7302Q"
+    critical_warning: int = 0
+    percentage_used: int = 1
+    available_spare_pct: int = 100
+    media_errors: int = 0
+    temperature_c: int = 36
+
+
+@dataclass
+class SimNode:
+    name: str
+    cluster: str
+    rack: str
+    slot: int
+    sku: str
+    vendor: str  # nvidia | amd
+    arch: str  # x86_64 | aarch64
+    transport: str  # infiniband | roce
+    scheduler: str  # slurm | kubernetes | none
+    os: str = "ubuntu24.04"
+    seed: int = 0
+    gpus: list = field(default_factory=list)
+    nics: list = field(default_factory=list)
+    nvmes: list = field(default_factory=list)
+    # component -> version as its own tool prints it; "" = not installed. Names are those of standards/baselines/versions.yml
+    versions: dict = field(default_factory=dict)
+    sockets: int = 2
+    cores_per_socket: int = 56
+    cpu_model: str = "Intel(R) Xeon(R) Platinum 8570"
+    numa_nodes: int = 2
+    memory_gib: int = 2048
+    hugepages_1g: int = 0
+    kernel_cmdline: str = "BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro iommu=pt pci=realloc=off"
+    acs_redirect: bool = False  # PCIe ACS redirect on a switch between GPU and NIC
+    boot_id: str = ""
+    machine_id: str = ""
+    uptime_s: float = 1_209_600.0
+    chassis_serial: str = ""
+    # (seconds since boot, priority 0-7, text) of ring buffer records beyond the usual boot messages
+    kernel_log: list = field(default_factory=list)
+    mounts: list = field(default_factory=list)  # (device, mount point, type, options)
+    modules: list = field(default_factory=list)
+    clock_offset_s: float = 0.0
+    free_bytes: int = 800 * 1024**3
+    unreachable: str = ""  # a reason: the node does not answer at all
+    hung_tools: set = field(default_factory=set)  # argv[0] of tools that hang
+    broken_tools: dict = field(default_factory=dict)  # argv[0] -> what it prints instead (exit status 1)
