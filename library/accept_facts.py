@@ -48,6 +48,11 @@ attachments:
   type: list
   elements: dict
   returned: when keep_raw is true
+clock:
+  description: The node's clock when reading began and when it ended, in seconds since the epoch.
+  type: list
+  elements: float
+  returned: when the node was read
 """
 
 import base64  # noqa: E402
@@ -115,12 +120,13 @@ def main():
         lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
         module.exit_json(changed=False, envelopes=lost, attachments=[])
     node = RecordingNode(ReplayNode(capture) if capture else LiveNode())
+    start = node.now()
     envelopes = read(concerns, node)
     attachments = []
     if module.params["keep_raw"]:
         raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
         attachments = [{"name": "capture.json.gz", "content": base64.b64encode(raw).decode("ascii")}]
-    module.exit_json(changed=False, envelopes=envelopes, attachments=attachments)
+    module.exit_json(changed=False, envelopes=envelopes, attachments=attachments, clock=[start, node.now()])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""The exit code of an acceptance run: the gate's, or 13 where a run was opened and no verdict was reached.
+
+An aggregate callback, so that it also speaks under ansible-runner, which brings its own display. It lies in the root's callback_plugins
+and loads without being enabled; where it is absent, Ansible's own exit code remains, and that is never 0 for a rejection.
+"""
+
+from __future__ import annotations
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = """
+name: accept_gate
+type: aggregate
+short_description: Give an acceptance run the exit code of its verdict
+description:
+  - 0 accepted, with or without exceptions; 10 rejected; 11 incomplete; 13 no verdict was reached.
+  - Any other code is Ansible's own and means an error of the run, not a verdict.
+"""
+
+NO_VERDICT = 13
+
+
+def data_of(result) -> dict:
+    """The result's dict, on ansible-core 2.19 and newer."""
+    return getattr(result, "result", None) or result._result
+
+
+def task_of(result):
+    return getattr(result, "task", None) or result._task
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "accept_gate"
+    CALLBACK_NEEDS_ENABLED = False
+
+    def __init__(self):
+        super().__init__()
+        self.opened = False
+        self.code = None
+
+    def v2_runner_on_ok(self, result):
+        self._remember(result)
+
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        self._remember(result)
+
+    def _remember(self, result):
+        data = data_of(result)
+        if "accept_gate_code" in data:
+            self.code = data["accept_gate_code"]
+        elif task_of(result).action == "accept_preflight" and not data.get("failed"):
+            self.opened = True
+
+    def v2_playbook_on_stats(self, stats):
+        code = NO_VERDICT if self.opened and self.code is None else self.code
+        if code:
+            raise SystemExit(code)
