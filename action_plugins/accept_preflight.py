@@ -1,0 +1,133 @@
+"""Open a run: validate what the user gave, choose the run, write its record and plan. On the controller, once, before anything is measured."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import socket
+import sys
+import time
+from pathlib import Path
+
+from ansible import constants as C
+from ansible import context
+from ansible.plugins.action import ActionBase
+from ansible.release import __version__ as ansible_version
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from accept_judge import contract as contracts  # noqa: E402
+from accept_judge import runs, standards  # noqa: E402
+from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
+from accept_node.envelope import utc  # noqa: E402
+
+GROUP = "gpu_nodes"
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+
+    def run(self, tmp=None, task_vars=None):
+        super().run(tmp, task_vars)
+        args = self._task.args
+        contract_path, standards_dir = Path(args["contract"]).resolve(), Path(args["standards"]).resolve()
+        inventory = ", ".join(task_vars.get("ansible_inventory_sources") or ["the inventory"])
+        wanted = standards.load(standards_dir, version_table=args.get("version_table") or None)
+        contract, errors = contracts.load(contract_path, wanted)
+        hosts, inventory_errors = _hosts(task_vars, contract, inventory)
+        errors = [*wanted.errors, *errors, *inventory_errors]
+        definition = args.get("definition") or contract.get("definition", "")
+        if not errors and definition not in wanted.definitions:
+            errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
+        if errors:
+            return {"failed": True, "msg": f"nothing was run: {len(errors)} error(s) in the input", "accept_errors": errors}
+        inventory_digest = runs.digest(hosts)
+        contract_digest = runs.digest(contract_path)
+        forks = context.CLIARGS.get("forks") or C.DEFAULT_FORKS
+        plan = runs.make_plan(
+            standards_dir,
+            len(hosts),
+            forks,
+            args["risk"],
+            task_vars.get("ansible_run_tags"),
+            task_vars.get("ansible_skip_tags"),
+            args.get("concerns") or [],
+        )
+        evidence = Path(args["evidence"]).resolve()
+        try:
+            run_id, resumed = runs.choose(evidence, args.get("run_id") or "", inventory_digest, contract_digest)
+            record = {
+                "schema": runs.SCHEMA,
+                "run_id": run_id,
+                "started_at": runs.read(evidence / run_id)["started_at"] if resumed else utc(time.time()),
+                "operator": os.environ.get("SUDO_USER") or getpass.getuser(),
+                "controller": {"hostname": socket.gethostname(), "ansible": ansible_version, "python": platform.python_version()},
+                "inventory": {"path": inventory, "sha256": inventory_digest, "hosts": hosts},
+                "contract": {"path": str(contract_path), "sha256": contract_digest},
+                "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
+                "version_table": args.get("version_table") or None,
+                "risk": args["risk"],
+                "depth": args["depth"],
+                "definition": definition,
+                "limit": context.CLIARGS.get("subset"),
+                "concerns": [c for phase in plan["phases"] if phase["status"] == "planned" for c in phase["concerns"]],
+                "phases": plan["phases"],
+            }
+            text = _plan_text(record, plan, evidence / run_id, resumed)
+            if self._task.check_mode:
+                return {"changed": False, "accept_plan": [*text, "check mode: nothing is measured, so no verdict is reached"]}
+            run_dir = runs.open_run(evidence, run_id, record, plan, os.getppid())
+            runs.write(run_dir / "contract.yml", contract_path.read_bytes())
+        except (OSError, ValueError) as error:
+            return {"failed": True, "msg": f"{evidence}: the run cannot be opened: {error}", "accept_errors": [f"{evidence}: {error}"]}
+        return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": {"id": run_id, "dir": str(run_dir)}}}
+
+
+def _hosts(task_vars, contract, inventory):
+    """The nodes to accept as the run's record lists them, and every error of the inventory: the whole inventory, whatever --limit says."""
+    names = task_vars.get("groups", {}).get(GROUP) or []
+    if not names:
+        return [], [f"{inventory}: group {GROUP}: no hosts; put the nodes to accept there"]
+    clusters = {cluster["name"]: cluster for cluster in contract.get("clusters", ())}
+    hosts, errors = [], []
+    for name in names:
+        variables = task_vars["hostvars"].raw_get(name)
+        cluster = variables.get("accept_cluster") or (next(iter(clusters)) if len(clusters) == 1 else "")
+        rack = str(variables.get("accept_rack") or "")
+        try:
+            safe(name)
+        except UnsafeName as error:
+            errors.append(f"{inventory}: {error}")
+        if clusters and cluster not in clusters:
+            known = ", ".join(clusters)
+            errors.append(f"{inventory}: {name}: accept_cluster: {cluster or 'not set'}; the contract's clusters are {known}")
+        elif clusters and rack not in (clusters[cluster].get("racks") or {rack: 0}):
+            known = ", ".join(clusters[cluster]["racks"])
+            errors.append(f"{inventory}: {name}: accept_rack: {rack or 'not set'}; the contract's racks of {cluster} are {known}")
+        groups = sorted(group for group in variables.get("group_names", ()) if group not in ("all", "ungrouped"))
+        hosts.append({"name": name, "cluster": cluster, "rack": rack, "groups": groups, "replay": bool(variables.get("accept_replay"))})
+    return hosts, errors
+
+
+def _plan_text(record, plan, run_dir, resumed):
+    """The plan as a user reads it before anything runs."""
+    minutes = sum(phase["minutes"] for phase in plan["phases"] if phase["status"] == "planned")
+    lines = [
+        f"Run {record['run_id']}{' (goes on)' if resumed else ''}: {plan['hosts']} nodes, definition {record['definition']}, "
+        f"risk {record['risk']}, depth {record['depth']}, about {max(minutes, 0.1):.1f} min; evidence in {_short(run_dir)}"
+    ]
+    for phase in plan["phases"]:
+        if phase["status"] == "planned":
+            lines.append(f"  {phase['name']:<12} {phase['minutes']:>5.1f} min  {', '.join(phase['concerns'])}")
+        else:
+            lines.append(f"  {phase['name']:<12}   not run  {phase['reason']}")
+    return lines
+
+
+def _short(path):
+    """A path as the user would type it from where they stand."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path
