@@ -1,0 +1,82 @@
+"""Simulated nodes -> captures: all renderers' parts, tools that hang or print rubbish, nodes that do not answer."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import yaml
+
+from accept_node import capture as captures
+
+from . import common
+from .model import SimNode
+from .records import command, hung, merge
+
+RENDERERS = []
+for _name in ("render_gpu", "render_hardware", "render_kernel", "render_versions"):
+    if importlib.util.find_spec(f"{__package__}.{_name}"):
+        RENDERERS.append(importlib.import_module(f"{__package__}.{_name}").render)
+
+
+def capture(node: SimNode, recorded_at_s: float) -> dict:
+    """The capture of one node (docs/evidence.md)."""
+    head = {"schema": captures.SCHEMA, "recorded_at_s": recorded_at_s, "identity": common.identity(node)}
+    if node.unreachable:
+        return {**head, **merge([]), "unreachable": node.unreachable}
+    parts = merge([common.render(node, recorded_at_s), *(render(node) for render in RENDERERS)])
+    parts["commands"] = [_spoiled(node, record) for record in parts["commands"]]
+    return {**head, **parts}
+
+
+def _spoiled(node, record) -> dict:
+    """A command as a hung or broken tool answers it. One that is not installed stays so."""
+    tool = record["argv"][0]
+    if record["reason"] == "missing":
+        return record
+    if tool in node.hung_tools:
+        return hung(record["argv"])
+    if tool in node.broken_tools:
+        return command(record["argv"], node.broken_tools[tool] + "\n", rc=1, stderr="")
+    return record
+
+
+def write(nodes, spec, recorded_at_s, out, progress=lambda done: None) -> None:
+    """OUT/<host>/capture.json of each node; OUT/hosts.yml and OUT/contract.yml, to run an acceptance on them."""
+    for done, node in enumerate(nodes, 1):
+        captures.save(capture(node, recorded_at_s), str(Path(out) / node.name))
+        progress(done)
+    for name, content in (("hosts.yml", inventory(nodes)), ("contract.yml", contract(nodes, spec))):
+        (Path(out) / name).write_text(yaml.safe_dump(content, sort_keys=False, width=140), encoding="utf-8")
+
+
+def inventory(nodes) -> dict:
+    """An inventory of the captures: they lie beside it."""
+    replayed = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+        "accept_replay": "{{ inventory_dir }}/{{ inventory_hostname }}",
+    }
+    hosts = {node.name: {"accept_cluster": node.cluster, "accept_rack": node.rack} for node in nodes}
+    return {"all": {"vars": replayed, "children": {"gpu_nodes": {"hosts": hosts}, "head": {"hosts": {nodes[0].name: {}}}}}}
+
+
+def contract(nodes, spec) -> dict:
+    """A contract on what the spec says was delivered."""
+    clusters = []
+    for cluster in spec["clusters"]:
+        racks = {}
+        for node in nodes:
+            if node.cluster == cluster["name"]:
+                racks[node.rack] = racks.get(node.rack, 0) + 1
+        clusters.append({**{key: cluster[key] for key in ("name", "sku", "transport", "scheduler", "nodes")}, "racks": racks})
+    return {
+        "schema": 1,
+        "id": "simulated",
+        "title": "Simulated cluster",
+        "tier": "gold",
+        "definition": "audit",
+        "agreed_date": "2026-12-15",
+        "walk_away_date": "2027-01-31",
+        "clusters": clusters,
+    }
