@@ -1,6 +1,7 @@
 # The words that README and CI use. Everything is installed in .venv; nothing outside this folder is touched.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do command -v $$p && break; done)
-PYTHON38 ?= $(shell command -v python3.8)
+# The first that runs: a version manager may leave names that do not.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+PYTHON38 ?= $(shell for p in python3.8 $(HOME)/.pyenv/versions/3.8.*/bin/python3.8; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
