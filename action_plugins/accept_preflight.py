@@ -8,6 +8,7 @@ import platform
 import socket
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible import constants as C
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
 from accept_judge import contract as contracts  # noqa: E402
 from accept_judge import runs, standards  # noqa: E402
+from accept_judge.documents import DocumentError  # noqa: E402
 from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
 from accept_node.envelope import utc  # noqa: E402
 
@@ -33,17 +35,15 @@ class ActionModule(ActionBase):
         args = self._task.args
         contract_path, standards_dir = Path(args["contract"]).resolve(), Path(args["standards"]).resolve()
         inventory = ", ".join(task_vars.get("ansible_inventory_sources") or ["the inventory"])
-        wanted = standards.load(standards_dir, version_table=args.get("version_table") or None)
-        contract, errors = contracts.load(contract_path, wanted)
+        wanted, contract, errors = _wanted(standards_dir, contract_path)
         hosts, inventory_errors = _hosts(task_vars, contract, inventory)
-        errors = [*wanted.errors, *errors, *inventory_errors]
-        definition = args.get("definition") or contract.get("definition", "")
+        errors += inventory_errors
+        definition = args.get("definition") or (contract.definition if contract else "")
         if not errors and definition not in wanted.definitions:
             errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
         if errors:
             return {"failed": True, "msg": f"nothing was run: {len(errors)} error(s) in the input", "accept_errors": errors}
         inventory_digest = runs.digest(hosts)
-        contract_digest = runs.digest(contract_path)
         forks = context.CLIARGS.get("forks") or C.DEFAULT_FORKS
         plan = runs.make_plan(
             standards_dir,
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
         )
         evidence = Path(args["evidence"]).resolve()
         try:
-            run_id, resumed = runs.choose(evidence, args.get("run_id") or "", inventory_digest, contract_digest)
+            run_id, resumed = runs.choose(evidence, args.get("run_id") or "", inventory_digest, contract.sha256)
             record = {
                 "schema": runs.SCHEMA,
                 "run_id": run_id,
@@ -64,7 +64,7 @@ class ActionModule(ActionBase):
                 "operator": os.environ.get("SUDO_USER") or getpass.getuser(),
                 "controller": {"hostname": socket.gethostname(), "ansible": ansible_version, "python": platform.python_version()},
                 "inventory": {"path": inventory, "sha256": inventory_digest, "hosts": hosts},
-                "contract": {"path": str(contract_path), "sha256": contract_digest},
+                "contract": {"path": str(contract_path), "sha256": contract.sha256},
                 "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
                 "version_table": args.get("version_table") or None,
                 "risk": args["risk"],
@@ -84,30 +84,42 @@ class ActionModule(ActionBase):
         return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": {"id": run_id, "dir": str(run_dir)}}}
 
 
+def _wanted(standards_dir, contract_path):
+    """Standards and contract, as far as they can be read, and all that is wrong with them."""
+    errors = []
+    try:
+        wanted = standards.load(standards_dir)
+    except DocumentError as error:
+        return None, None, list(error.errors)
+    try:
+        return wanted, contracts.load(contract_path, wanted, on=datetime.now(UTC).date()), errors
+    except DocumentError as error:
+        return wanted, None, list(error.errors)
+
+
 def _hosts(task_vars, contract, inventory):
     """The nodes to accept as the run's record lists them, and every error of the inventory: the whole inventory, whatever --limit says."""
     names = task_vars.get("groups", {}).get(GROUP) or []
     if not names:
         return [], [f"{inventory}: group {GROUP}: no hosts; put the nodes to accept there"]
-    clusters = {cluster["name"]: cluster for cluster in contract.get("clusters", ())}
+    clusters = [cluster["name"] for cluster in contract.data["clusters"]] if contract else []
     hosts, errors = [], []
     for name in names:
-        variables = task_vars["hostvars"].raw_get(name)
-        cluster = variables.get("accept_cluster") or (next(iter(clusters)) if len(clusters) == 1 else "")
-        rack = str(variables.get("accept_rack") or "")
         try:
             safe(name)
         except UnsafeName as error:
             errors.append(f"{inventory}: {error}")
-        if clusters and cluster not in clusters:
-            known = ", ".join(clusters)
-            errors.append(f"{inventory}: {name}: accept_cluster: {cluster or 'not set'}; the contract's clusters are {known}")
-        elif clusters and rack not in (clusters[cluster].get("racks") or {rack: 0}):
-            known = ", ".join(clusters[cluster]["racks"])
-            errors.append(f"{inventory}: {name}: accept_rack: {rack or 'not set'}; the contract's racks of {cluster} are {known}")
-        groups = sorted(group for group in variables.get("group_names", ()) if group not in ("all", "ungrouped"))
-        hosts.append({"name": name, "cluster": cluster, "rack": rack, "groups": groups, "replay": bool(variables.get("accept_replay"))})
-    return hosts, errors
+        variables = task_vars["hostvars"].raw_get(name)
+        hosts.append(
+            {
+                "name": name,
+                "cluster": variables.get("accept_cluster") or (clusters[0] if len(clusters) == 1 else ""),
+                "rack": str(variables.get("accept_rack") or ""),
+                "groups": sorted(group for group in variables.get("group_names", ()) if group not in ("all", "ungrouped")),
+                "replay": bool(variables.get("accept_replay")),
+            }
+        )
+    return hosts, errors + (contracts.inventory_faults(contract, hosts) if contract else [])
 
 
 def _plan_text(record, plan, run_dir, resumed):

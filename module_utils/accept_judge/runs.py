@@ -55,7 +55,7 @@ def locked_by(run_dir: Path) -> int:
         lock = json.loads((run_dir / "run.lock").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return 0
-    alive = lock["host"] != socket.gethostname() or _birth(lock["pid"]) == lock["birth"]
+    alive = lock["host"] != socket.gethostname() or (_birth(lock["pid"]) or None) == lock["birth"]
     return lock["pid"] if alive else 0
 
 
