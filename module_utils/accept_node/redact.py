@@ -1,0 +1,252 @@
+"""Replace the identities in a capture by others of the same shape, so that it can be shown and parsers still make the same of it.
+
+Serials, UUIDs, GUIDs, MAC and IP addresses, host and user names and machine ids keep their length and signs (hex stays hex, digits digits). One
+value has one replacement; one key makes the same replacements on every node, so that what was equal, or odd, in a fleet still is. Without the key
+they cannot be guessed back. PCI addresses and versions stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+
+from .secrets import map_texts, remove_secrets
+
+# Identities that only their surroundings tell. Group 1 is the value.
+_SERIAL = re.compile(
+    r"(?im)(?:\b(?:[\w-]*serial(?:[ _-]?(?:number|no|num))?|s/n|sn|(?:asset|service)[ _]tag)[\"']?[ \t]*[:=][ \t]*[\"']?|<[\w-]*serial[\w-]*>\s*"
+    r"|serial number is[ \t]+)([A-Za-z0-9][\w.-]{3,})"
+)
+_USER = re.compile(r"(?:/home/|\buid=\d+\(|\b(?:USER|LOGNAME|SUDO_USER)=)([a-z_][\w.-]*)")
+_SERVER = re.compile(r"(?m)(?:^([A-Za-z][\w.-]*):/\S*\s+(?:on\s+)?/\S*\s+(?:type\s+)?(?:nfs|lustre|ceph|beegfs|fuse|glusterfs))")
+_GUID_NAMED = re.compile(r"(?i)(?:(?:guid|\bpdi)\D{0,24}?(?:0x)?|(?<![0-9a-z])[SHR]-)([0-9a-f]{16})(?![0-9a-f])")
+
+# Identities that have a shape of their own.
+_UUID = re.compile(r"(?i)(?<![0-9a-f])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-f])")
+_HEX32 = re.compile(r"(?<![0-9a-fA-F-])[0-9a-f]{32}(?![0-9a-fA-F-])")
+_LONG_MAC = re.compile(r"(?i)(?<![0-9a-f:])(?:[0-9a-f]{2}:){7,19}[0-9a-f]{2}(?![0-9a-f:])")
+_MAC = re.compile(r"(?i)(?<![0-9a-f:])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![0-9a-f:])")
+_GID = re.compile(r"(?i)(?<![0-9a-f:])(?:[0-9a-f]{4}:){7}[0-9a-f]{4}(?![0-9a-f:])")
+_GUID = re.compile(r"(?i)(?<![0-9a-f:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![0-9a-f:])")
+_IPV6 = re.compile(r"(?i)(?<![0-9a-z:.])([0-9a-f]{3,4}):((?:[0-9a-f]{1,4}:)*:(?:[0-9a-f]{1,4}:)*[0-9a-f]{1,4})(?![0-9a-z:])")
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_IPV4 = re.compile(r"(?<![\w.-])(?:" + _OCTET + r"\.){3}" + _OCTET + r"(?![\w-]|\.\d)")
+_NO_HOST = re.compile(r"^(?:0\.|127\.|255\.|169\.254\.169\.)|\.0\.0\.0$")
+# Where four numbers are a version, unless what stands around them says address.
+_VERSION_LINE = re.compile(r"(?i)version|firmware|\bfw\b|bios|driver|release|revision|inforom|image|package|ofed")
+_BEFORE = re.compile(r"(?i)(?:\binet|\baddr\w*|\bsrc|\bvia|\bserver|\bgateway|\bfrom|\bto|/)[\s=:\"]*$")
+_AFTER = re.compile(r"@(?:tcp|o2ib)|:/|/\d{1,2}\b|:\d")
+
+# Files that hold an identity and nothing else.
+_ID_FILE = re.compile(r"(?:^|/)(?:serial|serial_number|(?:product|board|chassis)_serial|chassis_asset_tag)$")
+_HOST_FILES = ("/etc/hostname", "/proc/sys/kernel/hostname")
+_HOST_COMMANDS = (["hostname"], ["hostname", "-f"], ["hostname", "-s"], ["uname", "-n"])
+# A host or user called like a word that tools print is left alone: replacing it would change what they say.
+_PLAIN = set(
+    "localhost root nobody daemon ubuntu admin user node nodes gpu gpus host server head login linux kernel nvidia amd slurm none unknown rack master "
+    "worker control compute storage default system local data home test cpu numa pci cuda mpi munge switch fabric memory driver".split()
+)
+_PLACEHOLDERS = {"default", "unknown", "none", "notspecified", "0123456789", "123456789", "1234567890"}
+
+
+class Redactor:
+    """Replaces identities. Show it all texts first (`learn`), so that a serial seen with its label is also known where it stands alone."""
+
+    def __init__(self, key: bytes):
+        self.key = key
+        self.tables = {}  # kind -> {value: replacement}
+        self.made = {}  # kind -> replacements
+        self.names = {}  # value -> kind: replaced wherever it stands as a word
+        self._words = None
+
+    def learn(self, text: str) -> None:
+        """Note the identities that only their surroundings tell."""
+        for kind, pattern in (("serial", _SERIAL), ("user", _USER), ("host", _SERVER), ("guid", _GUID_NAMED)):
+            for match in pattern.finditer(text):
+                self.name(kind, match.group(1))
+        for value in _columns(text):
+            self.name("serial", value)
+
+    def name(self, kind: str, value: str) -> None:
+        """An identity to replace wherever it stands as a word."""
+        value = value.strip().rstrip(".")
+        if not value or not _telling(kind, value) or value in self.made.get(kind, ()):
+            return
+        self.names[value] = kind
+        if kind == "host" and "." in value:
+            short, domain = value.split(".", 1)
+            self.name("host", short)
+            if "." in domain:
+                self.names[domain] = "host"
+        self._words = None
+
+    def text(self, text: str) -> str:
+        """The text with every identity replaced. What this redactor made itself is left alone."""
+        text = self._named(text)
+        text = _SERIAL.sub(self._labelled, text)
+        text = _LONG_MAC.sub(self._hex("guid", tail=16), text)
+        text = _MAC.sub(self._hex("mac", tail=6), text)
+        text = _UUID.sub(self._hex("id"), text)  # a machine id is the same UUID without dashes
+        text = _HEX32.sub(self._hex("id"), text)
+        text = _GID.sub(self._gid, text)
+        text = _IPV6.sub(lambda match: match.group(1) + ":" + self._hexed("ipv6", match.group(2)), text)
+        text = _GUID.sub(self._hex("guid"), text)
+        return "".join(self._addresses(line) for line in text.splitlines(True))
+
+    def host(self, name: str) -> str:
+        """A host name standing alone: replaced though it may be too short or too plain to be replaced in texts."""
+        return name if name == "localhost" else ".".join(self._once("host", part, _alike) for part in name.split("."))
+
+    def _named(self, text):
+        if not self.names:
+            return text
+        if self._words is None:
+            words = "|".join(map(re.escape, sorted(self.names, key=len, reverse=True)))
+            self._words = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=[^A-Za-z0-9]0x))(?:" + words + r")(?![A-Za-z0-9])")
+        return self._words.sub(lambda match: self._name(match.group(0)), text)
+
+    def _name(self, value):
+        kind = self.names[value]
+        if kind == "guid":
+            return self._hexed(kind, value)
+        return ".".join(self._once(kind, part, _alike) for part in value.split("."))  # a domain is the same in every name
+
+    def _labelled(self, match):
+        value = match.group(1)
+        if not any(sign.isdigit() for sign in value) or _placeholder(value) or _UUID.search(value):
+            return match.group(0)
+        return match.group(0)[: match.start(1) - match.start(0)] + ".".join(self._once("serial", part, _alike) for part in value.split("."))
+
+    def _hex(self, kind, tail=0):
+        return lambda match: self._hexed(kind, match.group(0), tail)
+
+    def _hexed(self, kind, value, tail=0):
+        """Other hex digits in the same places; with `tail` only so many at the end (a MAC keeps its vendor)."""
+        digits = re.sub(r"[^0-9a-fA-F]", "", value)
+        part = digits[-tail:].lower()
+        if not part.strip("0") or not part.strip("f"):
+            return value
+        fresh = digits[: len(digits) - len(part)] + self._once(kind, part, lambda part, digest: digest[: len(part)])
+        signs = iter(fresh.upper() if value.upper() == value != value.lower() else fresh)
+        return re.sub(r"[0-9a-fA-F]", lambda _: next(signs), value)
+
+    def _gid(self, match):
+        """The last half is the port's GUID; of an IPv4 address in a GID, the last two groups."""
+        groups = match.group(0).split(":")
+        if groups[5].lower() == "ffff" and not "".join(groups[:5]).strip("0"):
+            octets = self._ipv4(".".join(str(int(pair, 16)) for group in groups[6:] for pair in (group[:2], group[2:])))
+            return ":".join(groups[:6]) + ":{:02x}{:02x}:{:02x}{:02x}".format(*map(int, octets.split(".")))
+        return ":".join(groups[:4]) + ":" + self._hexed("guid", ":".join(groups[4:]))
+
+    def _addresses(self, line):
+        version = bool(_VERSION_LINE.search(line))
+
+        def replace(match):
+            doubtful = version or int(match.group(0).split(".")[0]) < 10
+            sure = _BEFORE.search(line[: match.start()]) or _AFTER.match(line[match.end() :])
+            return match.group(0) if doubtful and not sure else self._ipv4(match.group(0))
+
+        return _IPV4.sub(replace, line)
+
+    def _ipv4(self, value):
+        """Another address of as many digits. The first octet stays, so that private stays private."""
+        return value if _NO_HOST.search(value) else self._once("ipv4", value, _other_address)
+
+    def _once(self, kind, value, shape):
+        """The replacement of a value: the same every time, and one that no other value has or had."""
+        table, made = self.tables.setdefault(kind, {}), self.made.setdefault(kind, set())
+        if value in made:
+            return value
+        if value not in table:
+            for attempt in range(50):  # very short values run out of others
+                digest = hmac.new(self.key, f"{kind}:{value}:{attempt}".encode("utf-8", "replace"), hashlib.sha512).hexdigest()
+                fresh = shape(value, digest)
+                if fresh != value and fresh not in made and fresh not in self.names:
+                    break
+            table[value] = fresh
+            made.add(fresh)
+        return table[value]
+
+
+def redact_capture(capture: dict, key: bytes) -> dict:
+    """A capture without secrets and with every identity replaced; one that is redacted already comes back as it is."""
+    if capture.get("redacted"):
+        return capture
+    capture, redactor = map_texts(capture, remove_secrets), Redactor(key)
+    identity = dict(capture.get("identity", {}))
+    redactor.name("host", identity.get("hostname") or "")
+    for record in capture["commands"]:
+        if list(record["argv"]) in _HOST_COMMANDS:
+            redactor.name("host", record.get("stdout") or "")
+    for path, text in _files(capture):
+        if path in _HOST_FILES:
+            redactor.name("host", text)
+        elif _ID_FILE.search(path):
+            redactor.name("serial", text)
+    map_texts(capture, redactor.learn)
+    redacted = map_texts(capture, redactor.text)
+    if identity.get("hostname"):
+        identity["hostname"] = redactor.host(identity["hostname"])
+    return {**redacted, "identity": identity, "redacted": True}
+
+
+def _files(capture):
+    for record in capture["files"]:
+        yield record["path"], record.get("text") or ""
+    for record in capture["trees"]:
+        yield from record["files"].items()
+
+
+def _telling(kind, value):
+    """Is this value an identity, and one that can be told from other words and numbers?"""
+    if kind in ("host", "user"):
+        return len(value) > 2 and value.lower() not in _PLAIN and not value.replace(".", "").isdigit()
+    if kind == "serial":
+        wanted = 8 if value.isdigit() else 5
+        return len(value) >= wanted and any(sign.isdigit() for sign in value) and not _placeholder(value) and not _UUID.search(value)
+    return not _placeholder(value)
+
+
+def _placeholder(value):
+    """What tools print in place of an identity."""
+    return not value.strip("0xXfF-: .") or re.sub(r"[^a-z0-9]", "", value.lower()) in _PLACEHOLDERS
+
+
+def _alike(value, digest):
+    """Letters become letters of their case, digits digits; what is hex stays hex; every other sign stays."""
+    hexed = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value)
+    signs = []
+    for place, sign in enumerate(value):
+        number = int(digest[place * 2 % 124 : place * 2 % 124 + 4], 16)
+        if sign.isdigit() and sign.isascii():
+            sign = str(number % 10)
+        elif sign.isalpha() and sign.isascii():
+            letter = "abcdef"[number % 6] if hexed else "abcdefghijklmnopqrstuvwxyz"[number % 26]
+            sign = letter.upper() if sign.isupper() else letter
+        signs.append(sign)
+    return "".join(signs)
+
+
+def _other_address(value, digest):
+    first, *rest = value.split(".")
+    bounds = {1: (1, 9), 2: (10, 99), 3: (100, 254)}
+    numbers = [low + int(digest[8 * place : 8 * place + 8], 16) % (high - low + 1) for place, (low, high) in enumerate(bounds[len(o)] for o in rest)]
+    return ".".join([first, *map(str, numbers)])
+
+
+def _columns(text):
+    """Serials in tables: a CSV column called serial, the column SN of `nvme list`."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        heads = [head.strip().lower() for head in line.split(",")]
+        if len(heads) > 1 and "serial" in heads:
+            for row in lines[at + 1 :]:
+                cells = row.split(",")
+                if len(cells) != len(heads):
+                    break
+                yield cells[heads.index("serial")]
+        match = re.search(r"(?<=\s)SN\s{2,}", line)
+        if match and at + 1 < len(lines) and not lines[at + 1].strip("- "):
+            for row in lines[at + 2 :]:
+                yield row[match.start() : match.end()]
