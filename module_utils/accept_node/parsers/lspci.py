@@ -53,6 +53,20 @@ def _device(address, kind, class_id, rest) -> dict:
     }
 
 
+def from_sysfs(files: dict) -> dict:
+    """The same of the files `<address>/vendor` and `<address>/class` below /sys/bus/pci/devices; names and revisions are not there."""
+    devices = []
+    for path in sorted(files):
+        address, what = path.split("/")
+        if what == "vendor":
+            vendor_id, class_id = files[path].strip()[2:], files.get(address + "/class", "").strip()[2:6]
+            vendor = next((v for v, number, _ in VENDORS if vendor_id == number), None)
+            known = {"pci": pci_address(address), "class_id": class_id or None, "vendor_id": vendor_id, "vendor": vendor}
+            unknown = dict.fromkeys(("class", "device_id", "name", "rev"))
+            devices.append({**unknown, **known, "kind": _kind("", class_id, vendor), "lost": False})
+    return {"devices": devices}
+
+
 def _kind(name, class_id, vendor):
     if vendor and (class_id in GPU_CLASSES or name in GPU_NAMES):
         return "gpu"

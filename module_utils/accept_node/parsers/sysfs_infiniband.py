@@ -2,7 +2,8 @@
 
 `read` takes the files of a tree (path below the root -> text); `parse` takes `grep -r . /sys/class/infiniband`, as people record it.
 
-    {"devices": {"mlx5_0": {"firmware": "28.41.1000", "board_id": "MT_0000000838", "hca_type": "MT4129",
+    {"devices": {"mlx5_0": {"firmware": "28.41.1000", "board_id": "MT_0000000838", "hca_type": "MT4129", "numa": 0,
+                            "pcie": {"gen": 5, "gen_max": 5, "width": 16, "width_max": 16},
                             "ports": {"1": {"state": "active", "phys_state": "linkup", "rate_gbps": 400, "speed": "4X NDR",
                                             "link_layer": "InfiniBand", "counters": {"link_downed": 0}}}}}}
 
@@ -15,7 +16,9 @@ from __future__ import annotations
 
 import re
 
+from ..values import integer
 from . import ParseError
+from .amd_smi import GENERATIONS
 
 LINE = re.compile(r"/sys/class/infiniband/([^:\s]+):(.*)")
 RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec(?: \(([^)]{1,20})\))?")
@@ -28,7 +31,9 @@ CEILINGS = {  # where the InfiniBand specification's counters stop
     "port_xmit_wait": 4294967295,
 }
 STATE = re.compile(r"[0-9]{1,2}: (.+)")
-DEVICE = {"fw_ver": "firmware", "board_id": "board_id", "hca_type": "hca_type", "node_guid": "node_guid"}
+SPEED = re.compile(r"([0-9]{1,3}(?:\.[0-9])?) GT/s.*")
+DEVICE = {"fw_ver": "firmware", "board_id": "board_id", "hca_type": "hca_type"}
+LINK = {"current_link_speed": "gen", "max_link_speed": "gen_max", "current_link_width": "width", "max_link_width": "width_max"}
 
 
 def parse(text: str) -> dict:
@@ -46,15 +51,25 @@ def read(files: dict) -> dict:
         name, *rest = path.split("/")
         if not rest:
             continue
-        device = devices.setdefault(name, {**dict.fromkeys(DEVICE.values()), "ports": {}})
+        device = devices.setdefault(name, {**dict.fromkeys([*DEVICE.values(), "numa"]), "pcie": dict.fromkeys(LINK.values()), "ports": {}})
         if len(rest) == 1 and rest[0] in DEVICE:
             device[DEVICE[rest[0]]] = text.strip() or None
+        elif rest == ["device", "numa_node"]:
+            device["numa"] = integer(text) if not text.startswith("-") else None
+        elif rest[0] == "device" and len(rest) == 2 and rest[1] in LINK:
+            device["pcie"][LINK[rest[1]]] = link(text)
         elif rest[0] == "ports" and len(rest) >= 3:
             port = device["ports"].setdefault(
                 rest[1], {"state": None, "phys_state": None, "rate_gbps": None, "speed": None, "link_layer": None, "counters": {}}
             )
             _port(port, rest[2:], text.strip())
     return {"devices": devices}
+
+
+def link(text):
+    """Generation of `32.0 GT/s PCIe`, or a width; None where the kernel says it does not know."""
+    match = SPEED.fullmatch(text.strip())
+    return GENERATIONS.get(float(match.group(1))) if match else integer(text) or None
 
 
 def _port(port, rest, text):
