@@ -116,7 +116,7 @@ def _cluster(cluster, seed):
 def _node(cluster, name, rack, slot, seed, domain) -> SimNode:
     sku, rng = cluster["sku"], random.Random(f"{seed}:{name}")
     machine, profile = _machines()["machines"][sku], _profile(sku)
-    versions = _versions(cluster, profile["vendor"], machine["arch"])
+    versions = _versions(cluster, profile, machine["arch"])
     node = SimNode(
         name=name,
         cluster=cluster["name"],
@@ -225,12 +225,13 @@ def _nvmes(layout, rng) -> list:
     return drives
 
 
-def _versions(cluster, vendor, arch) -> dict:
-    table, versions = _machines()["versions"], {}
-    for part in (table["common"], table[vendor], table.get(cluster["scheduler"], {}), table["os"][cluster.get("os", "ubuntu24.04")]):
+def _versions(cluster, profile, arch) -> dict:
+    """Component -> version of an up-to-date machine; what the spec says wins, and an empty version is none."""
+    table, system, versions = _machines()["versions"], cluster.get("os", "ubuntu24.04"), dict(_machines()["versions"]["common"])
+    for part in (table[profile["vendor"]], table.get(cluster["scheduler"], {}), table["os"][system], table["os_arch"].get(f"{system} {arch}", {})):
         versions.update(part)
-    if cluster.get("os", "ubuntu24.04") == "ubuntu24.04":
-        versions.update(table["arch"].get(arch, {}))
+    if profile["vendor"] == "nvidia":
+        versions.update(table[profile["form"]])
     return {**versions, **cluster.get("versions", {})}
 
 
