@@ -96,13 +96,13 @@ def _machines() -> dict:
 
 @lru_cache(maxsize=None)
 def _profile(sku) -> dict:
+    """The SKU profile, its values without sources; over those of machines.yml for what no source tells."""
     path = ROOT / "standards/profiles" / f"{sku}.yml"
     if not path.exists():
-        from .fallback import PROFILES  # until the profiles are written
-
-        return PROFILES[sku]
+        raise SpecError(f"{path}: no profile for {sku}")
     profile = yaml.load(path.read_text(encoding="utf-8"), LOADER)
-    return {**profile, "values": {key: entry["value"] for key, entry in profile["values"].items()}}
+    known = {key: entry["value"] for key, entry in profile["values"].items()}
+    return {**profile, "values": {**_machines()["machines"][sku].get("values", {}), **known}}
 
 
 def _cluster(cluster, seed):
@@ -145,7 +145,7 @@ def _node(cluster, name, rack, slot, seed, domain) -> SimNode:
     )
     node.gpus = _gpus(profile, machine, rng, domain)
     node.nics = _nics(profile, machine, rng, cluster["transport"])
-    node.nvmes = _nvmes(machine["nvme"], rng)
+    node.nvmes = _nvmes(profile["values"]["nvme.count"], machine["nvme"], rng)
     node.mounts, node.modules = _mounts(node), _modules(node)
     return node
 
@@ -156,7 +156,7 @@ def _gpus(profile, machine, rng, domain) -> list:
     for index in range(values["gpu.count"]):
         if index % layout.get("per_board", 1) == 0:
             board = f"16{rng.randrange(10**10, 10**11)}"
-        links = values.get("nvlink.count") or values.get("xgmi.count") or 0
+        links = values.get("gpu.nvlink_count") or values.get("gpu.xgmi_count") or 0
         gpus.append(
             Gpu(
                 index=index,
@@ -164,17 +164,17 @@ def _gpus(profile, machine, rng, domain) -> list:
                 uuid="GPU-" + _uuid(rng),
                 serial=board,
                 pci=layout["pci"][index],
-                memory_mib=values["gpu.memory_mib"],
+                memory_mib=values.get("gpu.memory_mib") or values["gpu.hbm_gb"] * 1024 - 16,
                 vbios=layout["vbios"],
-                power_limit_w=float(values["gpu.power_limit_w"]),
-                power_default_w=float(values["gpu.power_limit_w"]),
-                power_max_w=float(values["gpu.power_limit_w"]),
-                max_clock_mhz=values["gpu.max_clock_mhz"],
+                power_limit_w=float(values["gpu.tdp_w"]),
+                power_default_w=float(values["gpu.tdp_w"]),
+                power_max_w=float(values["gpu.tdp_w"]),
+                max_clock_mhz=values.get("gpu.smi_max_clock_mhz") or values.get("gpu.max_clock_mhz") or layout["max_clock_mhz"],
                 module_id=layout.get("modules", range(8))[index],
-                pcie_gen=values["gpu.pcie_gen"],
-                pcie_gen_max=values["gpu.pcie_gen"],
-                pcie_width=values["gpu.pcie_width"],
-                pcie_width_max=values["gpu.pcie_width"],
+                pcie_gen=values.get("gpu.pcie_gen") or layout["pcie_gen"],
+                pcie_gen_max=values.get("gpu.pcie_gen") or layout["pcie_gen"],
+                pcie_width=values.get("gpu.pcie_width", 16),
+                pcie_width_max=values.get("gpu.pcie_width", 16),
                 numa=index * machine["numa_nodes"] // values["gpu.count"],
                 # idle temperatures follow the slot (air passes some GPUs second) and vary a little
                 temperature_c=layout["idle_c"] + 2 * (index % 2) + rng.randrange(0, 4),
@@ -190,7 +190,7 @@ def _gpus(profile, machine, rng, domain) -> list:
 
 def _nics(profile, machine, rng, transport) -> list:
     values, layout, nics = profile["values"], machine["nic"], []
-    count, gpus = values["nic.count"], values["gpu.count"]
+    count, gpus = values.get("nic.count") or len(layout["pci"]), values["gpu.count"]
     per_slot = -(-count // len(layout["pci"]))  # a card of two ports sits at one address as functions 0 and 1
     for index in range(count):
         gpu = index * gpus // count
@@ -200,7 +200,7 @@ def _nics(profile, machine, rng, transport) -> list:
             Nic(
                 name=f"mlx5_{index}",
                 pci=pci,
-                rate_gbps=values["nic.rate_gbps"],
+                rate_gbps=values.get("nic.rate_gbps") or layout["rate_gbps"],
                 link_layer="InfiniBand" if transport == "infiniband" else "Ethernet",
                 firmware=layout["firmware"],
                 board_id=layout["board_id"],
@@ -214,9 +214,9 @@ def _nics(profile, machine, rng, transport) -> list:
     return nics
 
 
-def _nvmes(layout, rng) -> list:
+def _nvmes(count, layout, rng) -> list:
     drives = []
-    for index in range(layout["count"]):
+    for index in range(count):
         serial = "".join(str(rng.randrange(10)) if sign == "#" else sign for sign in layout["serial"])
         worn, warm = rng.randrange(0, 3), rng.randrange(31, 39)
         drives.append(
