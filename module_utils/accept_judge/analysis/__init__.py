@@ -1,0 +1,63 @@
+"""The judge's analysis step, by concern: fields that need catalogues or standards, merged into the data before checks read it.
+
+`analyse(data, run) -> dict` of a concern's module returns further top-level keys. `run` is a View. A module may also have
+`without_data(run) -> dict | None`: what is known about a host whose envelope holds nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class View:
+    """What an analysis step may look at beside the data of the host."""
+
+    standards: Any  # Standards; catalogs["xid"] and baselines["versions"] are the YAML documents
+    context: dict  # sku, vendor, transport, ... of the host; None is unknown
+    envelope: dict
+    wanted: Any  # Lookup of the host's cluster: wanted.key("gpu.count") -> Wanted
+    started_at: datetime.datetime
+    run_dir: Path  # attachments stand below it
+
+
+def _module(name):
+    """The analysis module of a concern, or None. Import statements that AnsiballZ can see: it ships no others."""
+    try:
+        if name == "preflight":
+            from . import preflight as module
+        elif name == "version_audit":
+            from . import version_audit as module
+        elif name == "inventory_audit":
+            from . import inventory_audit as module
+        elif name == "boot":
+            from . import boot as module
+        else:
+            return None
+    except ImportError as error:
+        if f"'{name}'" not in str(error):
+            raise  # the module is there, and something that it needs is not
+        return None  # this concern has nothing to derive
+    return module
+
+
+_cache: dict = {}
+
+
+def enrich(concern: str, data: dict | None, view: View) -> dict | None:
+    """The data with what the analysis adds. It adds: what the node said is never replaced."""
+    if concern not in _cache:
+        _cache[concern] = _module(concern)
+    module = _cache[concern]
+    if module is None:
+        return data
+    if data is None:
+        return module.without_data(view) if hasattr(module, "without_data") else None
+    extra = module.analyse(data, view) or {}
+    clash = sorted(key for key in extra if key in data)
+    if clash:
+        raise ValueError(f"analysis of {concern}: {', '.join(clash)} would replace what the node said")
+    return {**data, **extra}
