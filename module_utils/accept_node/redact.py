@@ -1,8 +1,8 @@
 """Replace the identities in a capture by others of the same shape, so that it can be shown and parsers still make the same of it.
 
-Serials, UUIDs, GUIDs, MAC and IP addresses, host and user names and machine ids keep their length and signs (hex stays hex, digits digits). One
-value has one replacement; one key makes the same replacements on every node, so that what was equal, or odd, in a fleet still is. Without the key
-they cannot be guessed back. PCI addresses and versions stay.
+Serials, UUIDs, GUIDs, MAC and IP addresses, host and user names and machine ids keep their length and signs (hex stays hex).
+One value has one replacement; one key makes the same replacements on every node, so that what was equal, or odd, in a fleet
+still is. Without the key they cannot be guessed back. PCI addresses and versions stay.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .secrets import map_texts, remove_secrets
 
 # Identities that only their surroundings tell. Group 1 is the value.
 _SERIAL = re.compile(
-    r"(?im)(?:\b(?:[\w-]*serial(?:[ _-]?(?:number|no|num))?|s/n|sn|(?:asset|service)[ _]tag)[\"']?[ \t]*[:=][ \t]*[\"']?|<[\w-]*serial[\w-]*>\s*"
-    r"|serial number is[ \t]+)([A-Za-z0-9][\w.-]{3,})"
+    r"(?im)(?:\b(?:[\w-]*serial(?:[ _-]?(?:number|no|num))?|s/n|sn|(?:asset|service)[ _]tag)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"|<[\w-]*serial[\w-]*>\s*|serial number is[ \t]+)([A-Za-z0-9][\w.-]{3,})"
 )
 _USER = re.compile(r"(?:/home/|\buid=\d+\(|\b(?:USER|LOGNAME|SUDO_USER)=)([a-z_][\w.-]*)")
 _SERVER = re.compile(r"(?m)(?:^([A-Za-z][\w.-]*):/\S*\s+(?:on\s+)?/\S*\s+(?:type\s+)?(?:nfs|lustre|ceph|beegfs|fuse|glusterfs))")
@@ -44,8 +44,9 @@ _HOST_FILES = ("/etc/hostname", "/proc/sys/kernel/hostname")
 _HOST_COMMANDS = (["hostname"], ["hostname", "-f"], ["hostname", "-s"], ["uname", "-n"])
 # A host or user called like a word that tools print is left alone: replacing it would change what they say.
 _PLAIN = set(
-    "localhost root nobody daemon ubuntu admin user node nodes gpu gpus host server head login linux kernel nvidia amd slurm none unknown rack master "
-    "worker control compute storage default system local data home test cpu numa pci cuda mpi munge switch fabric memory driver".split()
+    "localhost root nobody daemon ubuntu admin user node nodes gpu gpus host server head login linux kernel nvidia amd slurm none"
+    " unknown rack master worker control compute storage default system local data home test cpu numa pci cuda mpi munge switch fabric"
+    " memory driver".split()
 )
 _PLACEHOLDERS = {"default", "unknown", "none", "notspecified", "0123456789", "123456789", "1234567890"}
 
@@ -230,9 +231,11 @@ def _alike(value, digest):
 
 def _other_address(value, digest):
     first, *rest = value.split(".")
-    bounds = {1: (1, 9), 2: (10, 99), 3: (100, 254)}
-    numbers = [low + int(digest[8 * place : 8 * place + 8], 16) % (high - low + 1) for place, (low, high) in enumerate(bounds[len(o)] for o in rest)]
-    return ".".join([first, *map(str, numbers)])
+    octets = [first]
+    for place, octet in enumerate(rest):
+        low, high = {1: (1, 9), 2: (10, 99), 3: (100, 254)}[len(octet)]
+        octets.append(str(low + int(digest[8 * place : 8 * place + 8], 16) % (high - low + 1)))
+    return ".".join(octets)
 
 
 def _columns(text):

@@ -26,7 +26,9 @@ _RULES = (
 )
 _COMPILED = tuple((re.compile(pattern), replacement) for pattern, replacement in _RULES)
 # A text without any of these holds nothing to remove: most texts are passed over at once.
-_HINT = re.compile(r"(?i)" + _WORD.replace(r"\b", "") + r"|PRIVATE KEY|://|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|hf_|nvapi-|sk-|xox|eyJ")
+_HINT = re.compile(
+    r"(?i)" + _WORD.replace(r"\b", "") + r"|PRIVATE KEY|://|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|hf_|nvapi-|sk-|xox|eyJ"
+)
 
 
 def remove_secrets(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 import random
 import time
 import uuid
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -89,12 +89,12 @@ def _racks(cluster) -> dict:
     return {f"{cluster['name']}-r{number:0{len(str(len(sizes)))}d}": count for number, count in enumerate(sizes, 1)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _machines() -> dict:
     return yaml.load((Path(__file__).parent / "machines.yml").read_text(encoding="utf-8"), LOADER)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _profile(sku) -> dict:
     """The SKU profile, its values without sources; over those of machines.yml for what no source tells."""
     path = ROOT / "standards/profiles" / f"{sku}.yml"
@@ -219,7 +219,9 @@ def _nvmes(count, layout, rng) -> list:
         serial = "".join(str(rng.randrange(10)) if sign == "#" else sign for sign in layout["serial"])
         worn, warm = rng.randrange(0, 3), rng.randrange(31, 39)
         drives.append(
-            Nvme(f"nvme{index}", layout["model"], serial, layout["size_bytes"], layout["firmware"], percentage_used=worn, temperature_c=warm)
+            Nvme(
+                f"nvme{index}", layout["model"], serial, layout["size_bytes"], layout["firmware"], percentage_used=worn, temperature_c=warm
+            )
         )
     return drives
 
@@ -227,7 +229,12 @@ def _nvmes(count, layout, rng) -> list:
 def _versions(cluster, profile, arch) -> dict:
     """Component -> version of an up-to-date machine; what the spec says wins, and an empty version is none."""
     table, system, versions = _machines()["versions"], cluster.get("os", "ubuntu24.04"), dict(_machines()["versions"]["common"])
-    for part in (table[profile["vendor"]], table.get(cluster["scheduler"], {}), table["os"][system], table["os_arch"].get(f"{system} {arch}", {})):
+    for part in (
+        table[profile["vendor"]],
+        table.get(cluster["scheduler"], {}),
+        table["os"][system],
+        table["os_arch"].get(f"{system} {arch}", {}),
+    ):
         versions.update(part)
     if profile["vendor"] == "nvidia":
         versions.update(table[profile["form"]])
@@ -245,13 +252,22 @@ def _mounts(node) -> list:
     if node.scheduler == "slurm":
         mounts.append(("10.20.0.11@o2ib:10.20.0.12@o2ib:/scratch", "/scratch", "lustre", "rw,flock,lazystatfs,encrypt"))
     else:
-        mounts.append(("10.30.0.20:/shared", "/shared", "nfs4", "rw,relatime,vers=4.2,rsize=1048576,wsize=1048576,hard,proto=rdma,port=20049,nconnect=8"))
+        mounts.append(
+            (
+                "10.30.0.20:/shared",
+                "/shared",
+                "nfs4",
+                "rw,relatime,vers=4.2,rsize=1048576,wsize=1048576,hard,proto=rdma,port=20049,nconnect=8",
+            )
+        )
     return mounts
 
 
 def _modules(node) -> list:
     modules = ["ib_core", "ib_umad", "ib_uverbs", "mlx5_core", "mlx5_ib", "mlxfw", "nvme", "nvme_core", "rdma_cm", "rdma_ucm"]
-    modules += ["amdgpu", "amdkcl", "amdttm"] if node.vendor == "amd" else ["nvidia", "nvidia_modeset", "nvidia_uvm", "nvidia_peermem", "gdrdrv"]
+    modules += (
+        ["amdgpu", "amdkcl", "amdttm"] if node.vendor == "amd" else ["nvidia", "nvidia_modeset", "nvidia_uvm", "nvidia_peermem", "gdrdrv"]
+    )
     modules += ["ib_ipoib"] if node.transport == "infiniband" else []
     modules += ["lnet", "lustre"] if node.scheduler == "slurm" else ["nfsv4", "rpcrdma"]
     return sorted(modules)

@@ -38,11 +38,13 @@ def _clock(node, at_s) -> list:
     reference, stratum, leap = ("0A14000A", 3, "Normal") if steady else ("00000000", 0, "Not synchronised")
     name = "10.20.0.10" if steady else ""
     tracking = (
-        f"{reference},{name},{stratum},{at_s - 17.4:.9f},{node.clock_offset_s if steady else 0:.9f},0.000001873,0.000004412,-11.204,0.001,0.021,"
+        f"{reference},{name},{stratum},{at_s - 17.4:.9f},{node.clock_offset_s if steady else 0:.9f},"
+        "0.000001873,0.000004412,-11.204,0.001,0.021,"
         f"0.000152004,0.000213887,{64.4 if steady else 0:.1f},{leap}\n"
     )
     stamp = time.strftime("%a %Y-%m-%d %H:%M:%S UTC", time.gmtime(at_s + node.clock_offset_s))
-    shown = f"Timezone=Etc/UTC\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized={'yes' if steady else 'no'}\nTimeUSec={stamp}\nRTCTimeUSec={stamp}\n"
+    synchronised = "yes" if steady else "no"
+    shown = f"Timezone=Etc/UTC\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized={synchronised}\nTimeUSec={stamp}\nRTCTimeUSec={stamp}\n"
     if node.os.startswith("ubuntu22"):  # timesyncd there, chrony elsewhere
         return [missing(["chronyc", "-c", "tracking"]), command(["timedatectl", "show"], shown, duration_s=0.02)]
     return [command(["chronyc", "-c", "tracking"], tracking, duration_s=0.006), command(["timedatectl", "show"], shown, duration_s=0.02)]

@@ -1,4 +1,4 @@
-"""The registry of named faults: what a spec may seed into a node. The faults themselves are in known_faults.py."""
+"""The registry of named faults: what a spec may seed into a node. They are in faults_gpu, faults_fabric and faults_host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-from . import known_faults
+from . import faults_fabric, faults_gpu, faults_host
 
 RESERVED = {"fault", "hosts", "why"}
 
@@ -15,8 +15,9 @@ def registry() -> dict:
     """Name -> function(node, rng, *, parameters with defaults)."""
     return {
         name: function
-        for name, function in vars(known_faults).items()
-        if inspect.isfunction(function) and function.__module__ == known_faults.__name__ and not name.startswith("_")
+        for module in (faults_gpu, faults_fabric, faults_host)
+        for name, function in vars(module).items()
+        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
     }
 
 

@@ -6,7 +6,6 @@ import importlib.util
 from pathlib import Path
 
 import yaml
-
 from accept_node import capture as captures
 
 from . import common

@@ -15,7 +15,8 @@ GONE = [
     ('{"name":"nvme0n1","serial":"S64HNE0R500123"}', "S64HNE0R500123"),
     ("index, serial, name\n0, 1653123001234, NVIDIA H200\n", "1653123001234"),
     (
-        "Node                  SN                   Model\n--------------------- -------------------- --------\n/dev/nvme0n1          S64HNE0R500123       SAMSUNG\n",
+        "Node                  SN                   Model\n--------------------- -------------------- --------\n"
+        "/dev/nvme0n1          S64HNE0R500123       SAMSUNG\n",
         "S64HNE0R500123",
     ),
     ("NVRM: GPU 0000:1b:00.0: GPU serial number is 1653123001234.", "1653123001234"),
@@ -71,11 +72,12 @@ def shape(text):
     return re.sub(r"[0-9a-zA-Z]", "x", text)
 
 
-@pytest.mark.parametrize("text, identity", GONE)
+@pytest.mark.parametrize(("text", "identity"), GONE)
 def test_an_identity_goes_and_its_shape_stays(text, identity):
     redactor, [once] = redacted(text)
     assert identity not in once
-    assert shape(once) == shape(text) and len(once) == len(text)
+    assert shape(once) == shape(text)
+    assert len(once) == len(text)
     redactor.learn(once)
     assert redactor.text(once) == once
 
@@ -91,9 +93,12 @@ def test_a_serial_seen_with_its_label_is_known_where_it_stands_alone():
 
 
 def test_one_guid_is_one_guid_in_all_its_forms():
-    _, texts = redacted("Node GUID: 0xa088c20300abcdef", "a088:c203:00ab:cdef", "fe80:0000:0000:0000:a088:c203:00ab:cdef", 'caguid=0xa088c20300abcdef')
+    _, texts = redacted(
+        "Node GUID: 0xa088c20300abcdef", "a088:c203:00ab:cdef", "fe80:0000:0000:0000:a088:c203:00ab:cdef", "caguid=0xa088c20300abcdef"
+    )
     digits = [re.sub(r"[^0-9a-f]", "", text)[-16:] for text in texts]
-    assert len(set(digits)) == 1 and digits[0] != "a088c20300abcdef"
+    assert len(set(digits)) == 1
+    assert digits[0] != "a088c20300abcdef"
 
 
 def test_an_address_in_a_gid_is_the_address():
@@ -122,7 +127,9 @@ def capture(hostname="gpu-b200-07"):
             {"argv": ["dmesg"], "rc": 0, "stdout": f"Nov 30 {hostname} kernel: token=abc123xyz\n", "stderr": "", "reason": ""},
         ],
         "files": [{"path": "/etc/hostname", "text": hostname + "\n", "reason": ""}, {"path": "/away", "text": None, "reason": "missing"}],
-        "trees": [{"root": "/sys/block", "files": {"nvme0n1/device/serial": "S64HNE0R500123      \n"}, "links": {}, "errors": {}, "reason": ""}],
+        "trees": [
+            {"root": "/sys/block", "files": {"nvme0n1/device/serial": "S64HNE0R500123      \n"}, "links": {}, "errors": {}, "reason": ""}
+        ],
         "listings": [],
     }
 
@@ -132,7 +139,8 @@ def test_a_capture_keeps_its_questions_and_loses_its_identities():
     text = json.dumps(made)
     assert not re.search("gpu-b200-07|S64HNE0R500123|abc123xyz", text)
     assert made["identity"]["hostname"] == made["files"][0]["text"].strip() == made["commands"][0]["stdout"].strip()
-    assert [entry["argv"] for entry in made["commands"]] == [["uname", "-n"], ["dmesg"]] and made["redacted"] is True
+    assert [entry["argv"] for entry in made["commands"]] == [["uname", "-n"], ["dmesg"]]
+    assert made["redacted"] is True
     assert made["files"][1]["text"] is None
     assert redact_capture(made, b"other") == made
 
@@ -141,4 +149,5 @@ def test_a_host_called_like_a_word_does_not_take_the_word_along():
     source = capture("gpu")
     source["commands"].append({"argv": ["x"], "rc": 0, "stdout": "the gpu is idle", "stderr": "", "reason": ""})
     made = redact_capture(source, b"k")
-    assert made["commands"][-1]["stdout"] == "the gpu is idle" and made["identity"]["hostname"] != "gpu"
+    assert made["commands"][-1]["stdout"] == "the gpu is idle"
+    assert made["identity"]["hostname"] != "gpu"

@@ -32,7 +32,9 @@ def test_a_parse_error_an_unknown_tool_and_a_missing_file_are_one_line_each(tool
     ):
         assert tool("parse").main(arguments) == 2
         answer = capsys.readouterr()
-        assert answer.out == "" and answer.err.count("\n") == 1 and said in answer.err
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+        assert said in answer.err
 
 
 def test_the_list_names_every_parser_with_what_it_reads(tool, root, capsys):

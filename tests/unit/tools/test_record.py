@@ -25,9 +25,12 @@ def test_what_was_recorded_replays_to_the_same_facts(record, facts_of, tmp_path)
     assert done.returncode == 0, done.stderr
     capture = captures.load(str(tmp_path / "here"))
     once, again = facts_of(capture), facts_of(capture)
-    assert {concern: envelope["data"] for concern, envelope in once.items()} == {concern: envelope["data"] for concern, envelope in again.items()}
+    assert {concern: envelope["data"] for concern, envelope in once.items()} == {
+        concern: envelope["data"] for concern, envelope in again.items()
+    }
     for concern, envelope in once.items():
-        assert envelope["data"] is not None and not [s for s in envelope["sources"] if s["reason"] == "not_recorded"], concern
+        assert envelope["data"] is not None, concern
+        assert not [source for source in envelope["sources"] if source["reason"] == "not_recorded"], concern
     # and the same as read live, in what does not move
     from accept_node.node import LiveNode
 
@@ -42,7 +45,9 @@ def test_bad_input_is_one_line(record, tmp_path):
         ([tmp_path / "file" / "out", "--concerns", "preflight"], "Not a directory"),
     ):
         done = record(*arguments)
-        assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1 and said in done.stderr
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert said in done.stderr
 
 
 def test_one_key_redacts_to_the_same_bytes(record, tmp_path):

@@ -65,7 +65,10 @@ def test_a_healthy_node_answers_all_that_the_collectors_ask(host, spec, captures
 
 
 def test_a_hung_and_a_broken_tool(spec, captures_of):
-    spec["faults"] = [{"fault": "hung_tool", "hosts": "b200-01", "tool": "df"}, {"fault": "rubbish_tool", "hosts": "b200-02", "tool": "df", "prints": "?"}]
+    spec["faults"] = [
+        {"fault": "hung_tool", "hosts": "b200-01", "tool": "df"},
+        {"fault": "rubbish_tool", "hosts": "b200-02", "tool": "df", "prints": "?"},
+    ]
     captures = captures_of(spec)
     hung, broken = (next(c for c in captures[host]["commands"] if c["argv"][0] == "df") for host in ("b200-01", "b200-02"))
     assert (hung["rc"], hung["reason"], hung["stdout"]) == (None, "timeout", "")
@@ -99,13 +102,15 @@ def test_out_is_an_inventory_and_a_contract_of_itself(tool, spec, written, tmp_p
     assert [cluster["name"] for cluster in contract["clusters"]] == ["b200", "gb300", "mi300x"]
     for cluster in contract["clusters"]:
         mine = [host for host in hosts.values() if host["accept_cluster"] == cluster["name"]]
-        assert len(mine) == cluster["nodes"] == sum(cluster["racks"].values()) and {host["accept_rack"] for host in mine} == set(cluster["racks"])
+        assert len(mine) == cluster["nodes"] == sum(cluster["racks"].values())
+        assert {host["accept_rack"] for host in mine} == set(cluster["racks"])
 
 
 def test_an_unreachable_host_has_a_capture_that_says_so(spec, captures_of):
     spec["faults"] = [{"fault": "unreachable", "hosts": "gb300-02", "reason": "no route to host"}]
     capture = captures_of(spec)["gb300-02"]
-    assert capture["unreachable"] == "no route to host" and not capture["commands"]
+    assert capture["unreachable"] == "no route to host"
+    assert not capture["commands"]
     assert json.loads(json.dumps(capture)) == capture
 
 
@@ -125,20 +130,28 @@ BAD = [
     ({"schema": 1, "clusters": [cluster(), cluster()]}, "clusters.1.name: host names of two clusters are the same"),
     ({"schema": 1, "clusters": [cluster(colour="red")]}, "clusters.0:"),
     ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "gremlin", "hosts": "a-01"}]}, "faults.0.fault: no fault 'gremlin'"),
-    ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "oom", "hosts": "a-03"}]}, "faults.0.hosts: no such host in this spec: a-03"),
+    (
+        {"schema": 1, "clusters": [cluster()], "faults": [{"fault": "oom", "hosts": "a-03"}]},
+        "faults.0.hosts: no such host in this spec: a-03",
+    ),
     ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "oom", "hosts": "a-[01"}]}, "faults.0.hosts: not a node set"),
-    ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "oom", "hosts": "a-01", "gpu": 1}]}, "faults.0.gpu: oom has no such parameter"),
+    (
+        {"schema": 1, "clusters": [cluster()], "faults": [{"fault": "oom", "hosts": "a-01", "gpu": 1}]},
+        "faults.0.gpu: oom has no such parameter",
+    ),
     ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "xid_79", "hosts": "a-01", "gpu": "x"}]}, "faults.0.gpu: 'x' is no int"),
     ({"schema": 1, "clusters": [cluster()], "faults": [{"fault": "xid_79", "hosts": "a-01", "gpu": 8}]}, "xid_79: a-01 has no such part"),
 ]
 
 
-@pytest.mark.parametrize("bad, said", BAD, ids=[said for _, said in BAD])
+@pytest.mark.parametrize(("bad", "said"), BAD, ids=[said for _, said in BAD])
 def test_a_bad_spec_is_one_line_with_file_and_key(bad, said, tool, written, tmp_path, capsys):
     path = written(bad)
     assert tool("simulate").main([str(path), str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and str(path) in error and said in error
+    assert error.count("\n") == 1
+    assert str(path) in error
+    assert said in error
     assert not (tmp_path / "out").exists()
 
 
@@ -164,4 +177,5 @@ def test_two_answers_to_one_question_are_a_bug():
 
 
 def test_renderers_are_all_there():
-    assert [module.__module__.rsplit(".", 1)[1] for module in render.RENDERERS] == ["render_gpu", "render_hardware", "render_kernel", "render_versions"]
+    names = [function.__module__.rsplit(".", 1)[1] for function in render.RENDERERS]
+    assert names == ["render_gpu", "render_hardware", "render_kernel", "render_versions"]
