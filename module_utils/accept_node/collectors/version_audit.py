@@ -49,7 +49,7 @@ def collect(gather) -> dict:
         "machine": machine,
         "kernels": boot and sorted({name.split("-", 1)[1] for name in boot if name.startswith(KERNEL_IMAGES) and "rescue" not in name}),
         "driver_container": _there(gather, "/run/nvidia/driver/etc/os-release"),
-        "restart_required": _there(gather, "/run/reboot-required") if packages.manager == "dpkg" else None,
+        "restart_required": _there(gather, "/run/reboot-required") if packages.manager == "dpkg" else "none",
     }
 
 

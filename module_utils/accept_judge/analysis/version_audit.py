@@ -1,0 +1,178 @@
+"""What the versions of a node are judged as: each component with its package and system, and what must fit to what."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from .. import version_order
+
+RUNTIME_PATHS = ("/usr/bin/", "/usr/sbin/")  # where distributions install; other copies were put there by hand or by another product
+FIT = "same"
+ELSEWHERE = {
+    "switch_os": "read on the switch",
+    "hgx_bmc": "read through the BMC (Redfish firmware inventory)",
+    "hgx_firmware": "read through the BMC (Redfish firmware inventory)",
+    "bluefield_virtio_net": "read on the DPU",
+}
+
+
+def analyse(data: dict, run) -> dict:
+    """judged_<component>: the text that a floor is compared with; "none" where it is measured as absent, null with its _reason
+    runc_copies, nvidia_container_toolkit_copies: [{path, judged}] · nic_firmware: [{device, firmware, board_id}] of ConnectX and BlueField
+    without_floor: [{name, version, floor: null, floor_reason}] of what is installed and not in the table
+    <a>_fits_<b>: "same", or what both are · newest_kernel · drift_<what>: texts to compare between nodes
+    """
+    components = data.get("components") or {}
+    system = _system(data.get("os"))
+    facts = {}
+    for name, component in components.items():
+        facts[f"judged_{name}"] = _judged(name, component, system)
+        if facts[f"judged_{name}"] is None and component.get("reason"):
+            facts[f"judged_{name}_reason"] = f"{name}: {component['reason']}"
+    for name, where in ELSEWHERE.items():
+        facts[f"judged_{name}"], facts[f"judged_{name}_reason"] = None, f"{where}, not on a node: the provider's evidence is needed"
+    table = run.standards.baselines.get("versions") or {}
+    facts.update(_copies(data, components, system))
+    facts["nic_firmware"] = _nic_firmware(data.get("nics"))
+    facts["without_floor"] = _without_floor(components, table)
+    facts.update(_fits(data, components))
+    facts.update(_drift(data, components))
+    return facts
+
+
+def _system(release) -> str | None:
+    return f"{release['id']} {release['version_id']}" if release and release.get("version_id") else None
+
+
+def _judged(name: str, component: dict, system: str | None) -> str | None:
+    """Kernels and emulators by the distribution's package, anything else by its own number with the package beside it."""
+    version = component.get("version")
+    if version in (None, "none"):
+        return version
+    package = component.get("package")
+    package = None if package == "none" else package
+    if name in ("kernel", "qemu") and component.get("package_version"):
+        return _text(component["package_version"], component.get("origin") or package, system)
+    return _text(version, package, system)
+
+
+def _text(version: str, package: str | None, system: str | None) -> str:
+    return f"{version} [{package}{', ' + system if system else ''}]" if package else version
+
+
+def _copies(data, components, system) -> dict:
+    """Every copy of a runtime: the distribution's package only where the distribution installs."""
+    found = {}
+    for name in ("runc", "nvidia_container_toolkit"):
+        copies, component = (data.get("copies") or {}).get(name), components.get(name, {})
+        if copies is None:
+            found[f"{name}_copies"] = None
+            continue
+        items = [
+            {
+                "path": copy["path"],
+                "judged": copy["version"]
+                and (_judged(name, {**component, **copy}, system) if copy["path"].startswith(RUNTIME_PATHS) else copy["version"]),
+                "judged_reason": copy.get("reason") or "it told no version",
+            }
+            for copy in copies
+        ]
+        if not items and component.get("version") != "none":  # a package without a program that answers, or nothing known at all
+            judged = _judged(name, component, system)
+            items = [
+                {"path": component.get("package") or name, "judged": judged, "judged_reason": component.get("reason") or "not measured"}
+            ]
+        found[f"{name}_copies"] = items
+    return found
+
+
+def _nic_firmware(nics) -> list | None:
+    """Only the maker's own devices: other RDMA devices have firmware of other numbering."""
+    if nics is None:
+        return None
+    return [nic for nic in nics if nic.get("hca_type") is None or re.match(r"MT[0-9]", nic["hca_type"])]
+
+
+def _without_floor(components, table) -> list:
+    listed = {
+        key.split(".", 1)[1]
+        for key, entry in table.get("values", {}).items()
+        if key.startswith("versions.") and entry["value"].get("floors")
+    }
+    return [
+        {"name": name, "version": component["version"], "floor": None, "floor_reason": "no security floor is published for these"}
+        for name, component in sorted(components.items())
+        if name not in listed and component.get("version") not in (None, "none")
+    ]
+
+
+def _fits(data, components) -> dict:
+    driver, kernel = components.get("nvidia_driver") or {}, components.get("kernel") or {}
+    running = driver.get("running")
+    found = {
+        f"{name}_fits_driver": _pair(name, (components.get(name) or {}).get("version"), "driver", running)
+        for name in ("fabric_manager", "imex")
+    }
+    for name in ("nvidia_driver", "amdgpu"):
+        component = components.get(name) or {}
+        on_disk = component.get("on_disk")
+        in_container = on_disk == "none" and data.get("driver_container") is True  # the module came from a driver container
+        found[f"{name}_running_fits_disk"] = (
+            "none" if in_container else _pair("running", component.get("running"), "on disk", on_disk, missing=True)
+        )
+    found["newest_kernel"], reason = newest_kernel(data.get("kernels"), kernel.get("running"))
+    if reason:
+        found["newest_kernel_reason"] = found["kernel_fits_newest_reason"] = reason
+    found["kernel_fits_newest"] = found["newest_kernel"] and _pair(
+        "running", kernel.get("running"), "newest installed", found["newest_kernel"]
+    )
+    return found
+
+
+def _pair(one, a, other, b, missing=False) -> str | None:
+    """ "same", or both. "none" where the first is not there; `missing`: that the second is not there is a difference too."""
+    if a is None or b is None:
+        return None
+    if a == "none" or (b == "none" and not missing):
+        return "none"
+    return FIT if a == b else f"{one} {a}, {other} {b}"
+
+
+def newest_kernel(kernels, running) -> tuple[str | None, str]:
+    """(the newest installed release of the running kernel's flavour, "") or (None, why not)."""
+    if not kernels or not running:
+        return None, "no boot image of a kernel was found" if kernels == [] else "the installed kernels could not be read"
+    alike = [release for release in kernels if _flavour(release) == _flavour(running)]
+    try:
+        return max(alike or [running], key=functools.cmp_to_key(version_order.rpm_part)), ""
+    except version_order.VersionError as error:
+        return None, str(error)
+
+
+def _flavour(release: str) -> str:
+    """-generic, -nvidia-64k, -default, .el9_7.x86_64 -> .x86_64: what kernels that can replace each other have in common."""
+    words = re.sub(r"\.el[0-9_]+", "", release)
+    return "".join(re.findall(r"[-.+](?:[a-z][a-z0-9_]*)", words))
+
+
+def _drift(data, components) -> dict:
+    driver, nics, machine = components.get("nvidia_driver") or {}, data.get("nics"), data.get("machine") or {}
+    firmware: dict = {}
+    for nic in nics or []:
+        firmware.setdefault(nic.get("board_id"), set()).add(nic.get("firmware"))
+    unread = nics is None or any(None in (board, *versions) for board, versions in firmware.items())
+    by_board = (
+        "; ".join(f"{board} {' and '.join(sorted(versions))}" for board, versions in sorted(firmware.items())) if not unread else None
+    )
+    bios = machine.get("bios_version")
+    return {
+        "drift_nvidia_driver": _joined(driver.get("version"), driver.get("flavour")),
+        "drift_nic_firmware": "none" if nics == [] else by_board,
+        "drift_bios": _joined(bios, machine.get("product_name")) if bios else None,
+        "drift_kernel": (components.get("kernel") or {}).get("version"),
+    }
+
+
+def _joined(version, word) -> str | None:
+    return f"{version} {word}" if version not in (None, "none") and word else version
