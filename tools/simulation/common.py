@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from .model import SimNode
-from .records import command, merge, missing
+from .records import command, missing
 
 DF = ["df", "-B1", "-P", "/", "/tmp", "/run", "/var/log"]
 ROOT_BYTES, RUN_BYTES = 942_000_000_000, 214_748_364_800
@@ -13,15 +13,15 @@ ROOT_BYTES, RUN_BYTES = 942_000_000_000, 214_748_364_800
 
 def render(node: SimNode, at_s: float = 0.0) -> dict:
     """The commands of the preflight collector, as df, chrony and systemd print them."""
-    parts = {"commands": [command(DF, _df(node), duration_s=0.004), *_clock(node, at_s)]}
-    return merge([parts])
+    sudo = [command(["sudo", "-n", "true"], rc=1, stderr="sudo: a password is required\n")] if node.uid else []
+    return {"commands": [command(DF, _df(node), duration_s=0.004), *_clock(node, at_s), *sudo]}
 
 
 def identity(node: SimNode) -> dict:
     """Who answers. The clock's offset is an interval, as the wrapper would have measured it."""
     python = {"ubuntu24.04": "3.12.3", "ubuntu22.04": "3.10.12", "rhel9": "3.9.21", "sles15": "3.11.13"}[node.os]
     offset = [round(node.clock_offset_s - 0.012, 6), round(node.clock_offset_s + 0.018, 6)]
-    return {"python": python, "uid": 0, "hostname": node.name, "machine": node.arch, "clock_offset_s": offset}
+    return {"python": node.python or python, "uid": node.uid, "hostname": node.name, "machine": node.arch, "clock_offset_s": offset}
 
 
 def _df(node) -> str:

@@ -61,9 +61,19 @@ def rubbish_tool(node, rng, *, tool="nvidia-smi", prints="Segmentation fault (co
     node.broken_tools[tool] = prints
 
 
-def clock_skew(node, rng, *, seconds=4.2):
+def clock_skew(node, rng, *, seconds=42.0):
     """A clock that is off and not disciplined"""
     node.clock_offset_s = float(seconds)
+
+
+def old_python(node, rng, *, version="3.6.8"):
+    """A Python too old for the node's modules"""
+    node.python = version
+
+
+def no_root(node, rng, *, uid=1000):
+    """An account that may not become root"""
+    node.uid = uid
 
 
 def full_disk(node, rng, *, free_bytes=150_000_000):

@@ -113,6 +113,8 @@ class SimNode:
     kernel_log: list = field(default_factory=list)
     mounts: list = field(default_factory=list)  # (device, mount point, type, options)
     modules: list = field(default_factory=list)
+    python: str = ""  # empty: that of the system
+    uid: int = 0
     clock_offset_s: float = 0.0
     free_bytes: int = 800 * 1024**3
     unreachable: str = ""  # a reason: the node does not answer at all
