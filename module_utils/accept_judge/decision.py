@@ -14,13 +14,13 @@ class NoVerdict(ValueError):
     """There is nothing that a verdict could rest on."""
 
 
-def decide(definition: dict, cards: list[dict], coverage: dict, delivery: dict, run: dict, notes: list[str]) -> dict:
+def decide(definition: dict, cards: list[dict], coverage: dict, delivery: dict, phases: list[dict], notes: list[str]) -> dict:
     """{verdict, exit_code, demonstration, reasons}. `delivery` is rollup's; `notes` are findings that no row has, and only inform."""
     scored = sum(card["counts"].get(verdict, 0) for card in cards for verdict in ("pass", "warn", "fail", "waived"))
     if not scored:
         raise NoVerdict("not one check could be scored: " + _first_reason(cards))
     rejecting = _lines(cards, FAILED, definition["reject"], "failed")
-    lacking = _lines(cards, ("not_measured",), definition["incomplete"], "not measured") + _gaps(definition, cards, delivery, run)
+    lacking = _lines(cards, ("not_measured",), definition["incomplete"], "not measured") + _gaps(definition, cards, delivery, phases)
     others = [severity for severity in definition["exceptions"] if severity not in definition["reject"]]
     unread = [severity for severity in definition["exceptions"] if severity not in definition["incomplete"]]
     exceptions = _lines(cards, FAILED, others, "failed") + _lines(cards, ("not_measured",), unread, "not measured")
@@ -53,7 +53,7 @@ def _lines(cards: list[dict], verdicts, severities, word: str) -> list[str]:
     return lines
 
 
-def _gaps(definition: dict, cards: list[dict], delivery: dict, run: dict) -> list[str]:
+def _gaps(definition: dict, cards: list[dict], delivery: dict, phases: list[dict]) -> list[str]:
     """What the definition asks for and the run does not have."""
     minimum, gaps = definition["coverage"]["tested_pct"]["value"], []
     for name, share in delivery.items():
@@ -61,9 +61,9 @@ def _gaps(definition: dict, cards: list[dict], delivery: dict, run: dict) -> lis
             gaps.append(
                 f"coverage: {share['tested']} of {share['delivered']} nodes delivered in cluster {name} tested in full, {minimum} % wanted"
             )
-    phases = {phase.get("name"): phase for phase in run.get("phases") or ()}
+    by_name = {phase.get("name"): phase for phase in phases}
     for name in definition["phases"]:
-        phase = phases.get(name, {})
+        phase = by_name.get(name, {})
         if phase.get("status") != "ran":
             gaps.append(f"phase {name} was not run: {phase.get('reason') or phase.get('status') or 'it is not in the plan of this run'}")
     judged = {card["concern"] for card in cards}

@@ -69,6 +69,7 @@ class _Judge:
         ):
             self._settle(cluster)
         self.groups: dict = {}
+        self.phases = [self._phase(phase) for phase in run.get("phases") or ()]
 
     def _listed(self) -> list[rollup.Host]:
         """The inventory's hosts. Where it names GPU nodes, the others only speak for their cluster."""
@@ -115,17 +116,20 @@ class _Judge:
             "schema": SCHEMA,
             "run_id": run["run_id"],
             "generated_at": generated_at or datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "decision": decide(self.definition, cards, coverage, rollup.delivery(nodes, contract), run, self.notes + self._changed()),
+            "decision": decide(
+                self.definition, cards, coverage, rollup.delivery(nodes, contract), self.phases, self.notes + self._changed()
+            ),
             "definition": {"id": self.definition["id"], "title": self.definition["title"]},
             "contract": contract
             and {
                 **{key: contract.data.get(key) for key in ("id", "title", "tier", "agreed_date", "walk_away_date")},
-                "path": contract.path,
+                "path": self._contract_path(),
                 "sha256": contract.sha256,
             },
             "standards": {"sha256": self.standards.sha256},
             "run": {
-                **{key: run.get(key) for key in ("started_at", "operator", "controller", "depth", "risk", "concerns", "phases")},
+                **{key: run.get(key) for key in ("started_at", "operator", "controller", "depth", "risk", "concerns")},
+                "phases": self.phases,
                 "inventory": {key: run["inventory"].get(key) for key in ("path", "sha256")},
             },
             "coverage": coverage,
@@ -134,6 +138,19 @@ class _Judge:
             "checks": cards,
             "causes": rollup.causes(cards),
         }
+
+    def _phase(self, phase: dict) -> dict:
+        """A phase as it turned out: planned is not run, and evidence is what shows it."""
+        if phase.get("status") != "planned":
+            return phase
+        if any(next((self.run_dir / "facts").glob(f"*/{concern}.json"), None) for concern in phase.get("concerns") or ()):
+            return {**phase, "status": "ran"}
+        return {**phase, "status": "not_run", "reason": "planned, and nothing came back from it"}
+
+    def _contract_path(self) -> str:
+        """Where the contract is from: the run keeps a copy of its own."""
+        began = self.run.get("contract") or {}
+        return began.get("path") or self.contract.path if began.get("sha256") == self.contract.sha256 else self.contract.path
 
     def _judge_host(self, host: rollup.Host) -> None:
         context, lookup = self.contexts[host.cluster], self.lookups[host.cluster]
