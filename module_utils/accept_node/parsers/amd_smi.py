@@ -114,6 +114,12 @@ def _serial(value):
     return text if text and text.strip("0x") else None
 
 
+def _vbios(vbios):
+    """Part number and version together, as far as they are said: either may differ between two GPUs."""
+    parts = [_text(_at(vbios, name)) for name in ("part_number", "version")]
+    return " ".join(part for part in parts if part) or _text(_at(vbios, "name"))
+
+
 def _static(gpu) -> dict:
     limit = _at(gpu, "limit")
     return {
@@ -122,7 +128,7 @@ def _static(gpu) -> dict:
         "pci": pci_address(_text(_at(gpu, "bus", "bdf"))),
         "uuid": _text(gpu.get("uuid")),
         "serial": _serial(_at(gpu, "asic", "asic_serial")) or _serial(_at(gpu, "board", "product_serial")),
-        "vbios": _text(_at(gpu, "vbios", "version")) or _text(_at(gpu, "vbios", "part_number")) or _text(_at(gpu, "vbios", "name")),
+        "vbios": _vbios(_at(gpu, "vbios")),
         "memory_mib": _mib(_at(gpu, "vram", "size")),
         "pcie": {
             "gen_max": GENERATIONS.get(_number(_at(gpu, "bus", "max_pcie_speed"), "GT/s")),
