@@ -73,26 +73,31 @@ def wanted_text(row: dict, actual: Any = None) -> str:
     except VersionError:
         key = None
     if isinstance(entries, dict) and key in entries:
-        return cite(entries[key])
+        unfixed = (row.get("unfixed") or {}).get(key)
+        return f"{cite(entries[key])} or newer" + (f"; {unfixed['advisory']} has no fix for this branch" if unfixed else "")
     if len(listed) == 1:
-        return cite(listed[0])
-    names = entries if isinstance(entries, dict) else ["{os} {package}".format(**entry) for entry in listed]
-    return "; ".join(f"{name}: {entry['version']}" for name, entry in zip(names, listed))
+        return f"{cite(listed[0])} or newer"
+    if isinstance(entries, list):
+        return "; ".join(f"{entry['package']} of {entry['os']}: {entry['version']} or newer ({entry['advisory']})" for entry in entries)
+    return "; ".join(f"{name}: {entry['version']} or newer" for name, entry in entries.items())
 
 
 def cite(entry: dict) -> str:
-    """`580.159.03 or newer (NVIDIA bulletin 5821; CVE-2026-24187..CVE-2026-24201; fix out since 2026-04-28)`"""
+    """`580.159.03 (NVIDIA bulletin 5821; CVE-2026-24187..CVE-2026-24201; fix out since 2026-04-28)`"""
     cves = entry.get("cves") or []
     parts = [entry.get("advisory"), ", ".join(cves[:4]) + (f" and {len(cves) - 4} more" if len(cves) > 4 else "")]
     parts.append(f"fix out since {entry['fixed_on']}" if entry.get("fixed_on") else "")
     known = "; ".join(part for part in parts if part)
-    return f"{entry['version']} or newer" + (f" ({known})" if known else "")
+    return entry["version"] + (f" ({known})" if known else "")
 
 
-def _against(item: Judged, row: dict, entry: dict, order=version_order.upstream) -> Outcome:
-    """One version against one floor. Distributions mend old numbers: below the floor, theirs can only be judged by their own notice."""
-    if order(item.version, entry["version"]) >= 0:
-        return Outcome(True, f"{row['title']}: at or above {cite(entry)}")
+def _against(item: Judged, row: dict, entry: dict, order=version_order.upstream, compared: str | None = None) -> Outcome:
+    """One version (or the part of it that counts) against one floor.
+
+    Distributions mend old numbers: below the floor, theirs can only be judged by their own notice.
+    """
+    if order(compared or item.version, entry["version"]) >= 0:
+        return Outcome(True, f"at or above {cite(entry)}")
     if _distribution(item, row):
         return Outcome(None, _backported(item, row, entry["version"]))
     return Outcome(False, f"{row['title']} {item.version} is below {cite(entry)}")
@@ -142,12 +147,12 @@ def _branch(item, row) -> Outcome:
     if outcome.ok and unfixed:
         return Outcome(
             False,
-            f"{row['title']} {item.version} has the fixes of {entry.get('advisory')}; {unfixed['advisory']} lists none for branch {branch}: "
+            f"{row['title']} {item.version} has the fixes of {entry.get('advisory')}; {unfixed['advisory']} has none for branch {branch}: "
             f"it still carries {', '.join(unfixed['cves'])}; another branch is needed",
         )
     if outcome.ok and row.get("advisory") and entry.get("advisory") != row["advisory"]:
         return Outcome(
-            None, f"{outcome.reason}, but {row['advisory']} is newer and lists no fix for branch {branch}: not said whether it is affected"
+            None, f"{outcome.reason}; {row['advisory']} is newer and lists no fix for branch {branch}: not said whether it is affected"
         )
     return outcome
 
@@ -165,8 +170,7 @@ def _train(item, row) -> Outcome:
     entry = row["floors"].get(train)
     if entry is None:
         return _unlisted(item, row, train, "train")
-    tail = item.version.split(".", 1)[1]
-    return _against(item._replace(version=tail), row, entry)
+    return _against(item, row, entry, compared=item.version.split(".", 1)[1])
 
 
 def _series_of(item, row) -> str:
@@ -221,11 +225,9 @@ def _product(item, row) -> Outcome:
     """Firmware whose floor depends on the product or platform it runs on."""
     if item.package not in row["floors"]:
         return Outcome(None, f"{row['title']} {item.version}: no floor is published for {item.package or 'a product that is not told'}")
-    version = nvos(item.version) if row.get("nvos") else item.version
+    spelled = nvos if row.get("nvos") else str
     entry = row["floors"][item.package]
-    return _against(
-        item._replace(version=version), row, {**entry, "version": nvos(entry["version"]) if row.get("nvos") else entry["version"]}
-    )
+    return _against(item, row, {**entry, "version": spelled(entry["version"])}, compared=spelled(item.version))
 
 
 def nvos(text: str) -> str:
@@ -244,7 +246,9 @@ def _notices(item, row) -> Outcome:
         return Outcome(None, f"no floor is published for {item.package} of {item.system} in this table (listed: {known})")
     outcomes = [_against(item, row, entry, ORDERS[entry["order"]]) for entry in held]
     failed = [outcome for outcome in outcomes if not outcome.ok]
-    return Outcome(False, "; ".join(outcome.reason for outcome in failed)) if failed else outcomes[-1]
+    if failed:
+        return Outcome(False, "; ".join(outcome.reason for outcome in failed))
+    return Outcome(True, f"has the fixes of {', '.join(entry['advisory'] for entry in held)}")
 
 
 def _none(item, row) -> Outcome:
