@@ -125,6 +125,8 @@ class Redactor:
     def _hexed(self, kind, value, tail=0):
         """Other hex digits in the same places; with `tail` only so many at the end (a MAC keeps its vendor)."""
         digits = re.sub(r"[^0-9a-fA-F]", "", value)
+        if len(digits) == 16 and digits[6:10].lower() in ("fffe", "0300"):  # made of a MAC address, and still is
+            kind, tail = "mac", 6
         part = digits[-tail:].lower()
         if not part.strip("0") or not part.strip("f"):
             return value
@@ -151,7 +153,7 @@ class Redactor:
         return _IPV4.sub(replace, line)
 
     def _ipv4(self, value):
-        """Another address of as many digits. The first octet stays, so that private stays private."""
+        """Another address of as many digits. What makes it private, link-local or public stays."""
         return value if _NO_HOST.search(value) else self._once("ipv4", value, _other_address)
 
     def _once(self, kind, value, shape):
@@ -230,8 +232,8 @@ def _alike(value, digest):
 
 
 def _other_address(value, digest):
-    first, *rest = value.split(".")
-    octets = [first]
+    octets = value.split(".")
+    octets, rest = (octets[:2], octets[2:]) if octets[0] in ("100", "169", "172", "192") else (octets[:1], octets[1:])
     for place, octet in enumerate(rest):
         low, high = {1: (1, 9), 2: (10, 99), 3: (100, 254)}[len(octet)]
         octets.append(str(low + int(digest[8 * place : 8 * place + 8], 16) % (high - low + 1)))

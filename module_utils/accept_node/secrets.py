@@ -9,7 +9,7 @@ REMOVED = "[removed]"
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|luks\.key|credentials?|\bpsk\b)"
 _NAME = r"[\w.-]*" + _WORD + r"[\w.-]*"
 # What stands after such a word and is no secret: a state, a small number.
-_HARMLESS = r"(?!(?:yes|no|true|false|none|null|n/a|enabled|disabled|supported|\d{1,3})\b)"
+_HARMLESS = r"(?!(?:\(null\)|(?:yes|no|true|false|none|null|n/a|enabled|disabled|supported|\d{1,3})\b))"
 _SHAPES = (
     r"(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{20,}|nvapi-[\w-]{20,}|sk-[\w-]{20,}"
     r"|xox[abprs]-[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+"

@@ -6,7 +6,10 @@ import json
 import re
 
 import pytest
+from accept_node.parsers import ParseError
 from accept_node.redact import Redactor, redact_capture
+from accept_node.secrets import remove_secrets
+from test_fixture_pairs import PAIRS, parser_of
 
 GONE = [
     ("<serial>1653123001234</serial>", "1653123001234"),
@@ -113,6 +116,23 @@ def test_one_key_makes_the_same_of_a_fleet_and_another_key_does_not():
     assert redacted(text)[1] != redacted(text, key=b"other")[1]
 
 
+def test_what_is_made_of_a_mac_still_is():
+    _, texts = redacted(
+        "a0:88:c2:12:34:56", "fe80:0000:0000:0000:a288:c2ff:fe12:3456", "inet6 fe80::a288:c2ff:fe12:3456/64", "a088:c203:0012:3456"
+    )
+    mac, gid, link_local, guid = (re.sub(r"[^0-9a-f]", "", text.split("inet6 ")[-1].split("/")[0]) for text in texts)
+    assert mac[-6:] == gid[-6:] == link_local[-6:] == guid[-6:] != "123456"
+    assert (gid[-10:-6], guid[-10:-6]) == ("fffe", "0300")
+
+
+@pytest.mark.parametrize("address", ["10.1.2.3", "172.16.5.6", "192.168.7.8", "169.254.9.9", "100.64.3.2", "203.0.113.7"])
+def test_a_private_address_stays_private(address):
+    [made] = redacted("addr " + address)[1]
+    kept = 1 if address.split(".")[0] in ("10", "203") else 2
+    assert made.split()[1] != address
+    assert made.split()[1].split(".")[:kept] == address.split(".")[:kept]
+
+
 def test_a_mac_keeps_its_vendor():
     assert redacted("a0:88:c2:12:34:56")[1][0].startswith("a0:88:c2:")
 
@@ -151,3 +171,28 @@ def test_a_host_called_like_a_word_does_not_take_the_word_along():
     made = redact_capture(source, b"k")
     assert made["commands"][-1]["stdout"] == "the gpu is idle"
     assert made["identity"]["hostname"] != "gpu"
+
+
+def outline(value):
+    """A fact without its texts: keys, numbers, and the shape of strings."""
+    if isinstance(value, dict):
+        return {shape(key): outline(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [outline(item) for item in value]
+    return shape(value) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("path", PAIRS, ids=lambda path: "/".join(path.parts[-3:]))
+def test_a_parser_makes_the_same_of_a_redacted_output(path):
+    def parsed(text):
+        try:
+            return parser_of(path)(text)
+        except ParseError:
+            return "error"
+
+    text = path.read_text(encoding="utf-8")
+    redactor, [once] = redacted(text)
+    assert outline(parsed(once)) == outline(parsed(text))
+    assert outline(parsed(remove_secrets(text))) == outline(parsed(text))
+    redactor.learn(once)
+    assert redactor.text(once) == once

@@ -23,6 +23,7 @@ SECRETS = [
 ]
 PLAIN = [
     "Password: Disabled",
+    "JobCredentialPrivateKey = (null)",
     "nvidia-smi: token bucket 12",
     "[    1.2] systemd[1]: Started Forward Password Requests to Wall Directory Watch.",
     "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
