@@ -85,4 +85,10 @@ def merge(parts) -> dict:
 
 def _joined(one, other) -> dict:
     """Two renderers may each give a part of one tree."""
-    return {**one, **{part: {**one[part], **other[part]} for part in ("files", "links", "errors")}}
+    joined = dict(one)
+    for part in ("files", "links", "errors"):
+        joined[part] = {**one[part], **other[part]}
+        for name in set(one[part]) & set(other[part]):
+            if one[part][name] != other[part][name]:
+                raise ValueError(f"trees: two answers to {one['root']}/{name}")
+    return joined
