@@ -50,7 +50,7 @@ def _decision(root, card):
 
 def _case(suite, check, row):
     verdict, severity = row["verdict"], check["severity"]
-    case = ET.SubElement(suite, "testcase", classname=check["concern"], name=f"{check['id']} [{row['nodes']}]", time="0")
+    case = ET.SubElement(suite, "testcase", classname=check["concern"], name=f"{check['id']} [{row['nodes'] or check['scope']}]", time="0")
     items = "; ".join(f"{say(item.get('label'))}: {say(item.get('actual'))}" for item in row.get("items") or [])
     lines = [
         f"{severity}: {check['title']}",

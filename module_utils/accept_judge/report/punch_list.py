@@ -40,6 +40,7 @@ def render(view: View, _templates: Path) -> str:
 
 def _line(view, host, finding):
     row, lost = finding.row, finding.verdict == "not_measured"
+    actual, items = finding.at(host)
     return (
         view.cluster(host),
         view.rack(host),
@@ -47,10 +48,10 @@ def _line(view, host, finding):
         finding.severity,
         " ".join(finding.checks),
         finding.title if len(finding.checks) == 1 else f"{len(finding.checks)} checks of {finding.concern}",
-        f"not measured: {say(row.get('reason'))}" if lost else finding.actual,
+        f"not measured: {say(row.get('reason'))}" if lost else actual,
         finding.wanted if len(finding.checks) == 1 else "",
         row.get("wanted_from") if len(finding.checks) == 1 else "",
-        "; ".join(f"{label}: {value}" if value else label for label, value in finding.items),
+        "; ".join(f"{label}: {value}" if value else label for label, value in items),
         "" if lost else finding.cause,
         "Make it measurable and audit again." if lost else finding.remedy,
         link(finding.evidence, host) if finding.evidence else "",

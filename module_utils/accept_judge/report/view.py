@@ -24,6 +24,11 @@ def expand(nodes: str) -> list:
         return nodes.split(",")
 
 
+def pairs(items: list) -> list:
+    """(label, value and why) of each item."""
+    return [(say(item["label"]), " – ".join(filter(None, (say(item["actual"]), say(item.get("reason")))))) for item in items]
+
+
 def same(row: dict, *keys) -> str:
     """What rows must share to be told as one."""
     return json.dumps([row[key] for key in keys])
@@ -53,19 +58,30 @@ class Finding:
     @property
     def items(self) -> list:
         """(label, value) pairs of what offends; why stands behind the value."""
-        return [(say(i["label"]), " – ".join(filter(None, (say(i["actual"]), say(i.get("reason")))))) for i in self.row["items"]]
+        return pairs(self.row["items"])
 
     @property
     def actual(self) -> str:
-        return "not measured" if self.row.get("actual") is None else say(self.row["actual"])
+        if self.row["actual"] is not None:
+            return say(self.row["actual"])
+        return "not measured" if "not_measured" in (self.verdict, (self.row["waiver"] or {}).get("verdict")) else "–"
 
     @property
     def wanted(self) -> str:
         return say(self.row.get("wanted"))
 
     def links(self, limit: int | None = None) -> list:
-        """(host, relative path of its evidence)."""
-        return [(host, link(self.evidence, host)) for host in self.hosts[:limit]] if self.evidence else []
+        """(name, relative path) of the evidence: of each host, or one file that speaks for all of them."""
+        if "{host}" in self.evidence:
+            return [(host, link(self.evidence, host)) for host in self.hosts[:limit]]
+        return [(self.concern, link(self.evidence, ""))] if self.evidence else []
+
+    def at(self, host: str) -> tuple:
+        """(actual, items) of one host, where the row of a rack or cluster names the parts of several."""
+        mine = [item for item in self.row["items"] if (say(item["label"]) + " ").startswith(host + " ")]
+        if self.scope == "node" or not mine:
+            return self.actual, self.items
+        return ", ".join(dict.fromkeys(say(item["actual"]) for item in mine)), pairs(mine)
 
 
 class View:
@@ -75,7 +91,7 @@ class View:
         self.card = card = clean(card)
         self.hosts = {host["name"]: host for host in card["hosts"]}
         self.order = {name: index for index, name in enumerate(self.hosts)}
-        self.concerns = list(dict.fromkeys([*(card["run"].get("concerns") or []), *(check["concern"] for check in card["checks"])]))
+        self.concerns = list(dict.fromkeys(check["concern"] for check in card["checks"]))
         self.findings = self._findings()
         self.tally = self._tally()
 
@@ -135,8 +151,8 @@ class View:
         return tally
 
     def cell(self, host: str, concern: str) -> tuple:
-        """(verdict, number of checks of that verdict) of one node in one concern; not measured where the scorecard has none."""
-        verdict = self.hosts[host]["concerns"].get(concern, "not_measured")
+        """(verdict, number of checks of that verdict) of one node in one concern; the judge names one wherever a check is for the node."""
+        verdict = self.hosts[host]["concerns"].get(concern, "not_applicable")
         return verdict, self.tally.get((host, concern), {}).get(verdict, 0)
 
     def map(self) -> list:
@@ -206,6 +222,6 @@ class View:
         return [(check, rows) for check, rows in self.checks_with(*VERDICTS[:5]) if check["concern"] == "version_audit"]
 
     def skipped_phases(self) -> list:
-        """(phase, reason) of the plan's phases that did not run."""
-        phases = [phase for phase in self.card["run"].get("phases") or [] if isinstance(phase, dict)]
-        return [(say(p.get("title") or p.get("name")), say(p.get("reason"))) for p in phases if p.get("status") == "not_run"]
+        """(phase, why) of the plan's phases that did not run."""
+        phases = [phase for phase in self.card["run"]["phases"] or () if phase.get("status") != "ran"]
+        return [(say(phase.get("title") or phase.get("name")), say(phase.get("reason") or phase.get("status"))) for phase in phases]

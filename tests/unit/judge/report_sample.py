@@ -42,7 +42,7 @@ def synthetic(hosts=1000, checks=150, concerns=12, odd_every=70) -> dict:
         bad = "fail" if number % 4 < 2 else "warn"
         odd = [n for i, n in enumerate(names) if (i * 31 + number * 17) % odd_every == 0 and n not in lost]
         rows = [row(bad, n, 1, f"value {n}", [(f"GPU {number % 4}", f"serial 16{i:06d}")], concern=concern) for i, n in enumerate(odd)]
-        rows += [row("not_measured", n, reason="unreachable: no answer on port 22", concern=concern) for n in sorted(lost)]
+        rows += [row("not_measured", ",".join(sorted(lost)), len(lost), reason="unreachable: no answer on port 22", concern=concern)]
         fine = [n for n in names if n not in lost and n not in odd]
         rows += [row("pass", ",".join(fine), len(fine), 16, concern=concern)] if fine else []
         for name in names:
