@@ -25,6 +25,7 @@ from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
 from accept_node.envelope import utc  # noqa: E402
 
 GROUP = "gpu_nodes"
+HEAD = "head"  # answers for its cluster; need not be a node itself
 
 
 class ActionModule(ActionBase):
@@ -47,7 +48,7 @@ class ActionModule(ActionBase):
         forks = context.CLIARGS.get("forks") or C.DEFAULT_FORKS
         plan = runs.make_plan(
             standards_dir,
-            len(hosts),
+            sum(GROUP in host["groups"] for host in hosts),
             forks,
             args["risk"],
             task_vars.get("ansible_run_tags"),
@@ -104,7 +105,8 @@ def _hosts(task_vars, contract, inventory):
         return [], [f"{inventory}: group {GROUP}: no hosts; put the nodes to accept there"]
     clusters = [cluster["name"] for cluster in contract.data["clusters"]] if contract else []
     hosts, errors = [], []
-    for name in names:
+    heads = [name for name in task_vars["groups"].get(HEAD, ()) if name not in names]
+    for name in [*names, *heads]:
         try:
             safe(name)
         except UnsafeName as error:
@@ -119,7 +121,8 @@ def _hosts(task_vars, contract, inventory):
                 "replay": bool(variables.get("accept_replay")),
             }
         )
-    return hosts, errors + (contracts.inventory_faults(contract, hosts) if contract else [])
+    members = [host for host in hosts if host["name"] in names]
+    return hosts, errors + (contracts.inventory_faults(contract, members) if contract else [])
 
 
 def _plan_text(record, plan, run_dir, resumed):

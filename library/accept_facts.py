@@ -92,6 +92,8 @@ def _boot():
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {"preflight": _preflight, "version_audit": _version_audit, "inventory_audit": _inventory_audit, "boot": _boot}
 
+CLUSTER: frozenset = frozenset()  # concerns that one host, the head, answers for its whole cluster
+
 
 def argument_spec() -> dict:
     return {
@@ -103,7 +105,7 @@ def argument_spec() -> dict:
 
 def read(concerns, node) -> list:
     """The envelope of each concern, from one node. Tools that several concerns ask for run once."""
-    return [collect(concern, COLLECTORS[concern](), node) for concern in concerns]
+    return [collect(concern, COLLECTORS[concern](), node, "cluster" if concern in CLUSTER else "node") for concern in concerns]
 
 
 def main():

@@ -120,8 +120,11 @@ def _tail(text, limit=200):
     return f": {lines[-1][:limit]}" if lines else ""
 
 
-def collect(concern, collector, node) -> dict:
-    """Run one collector and wrap what it found. A collector returns its data, or None when nothing at all was measured."""
+def collect(concern, collector, node, owner="node") -> dict:
+    """Run one collector and wrap what it found. A collector returns its data, or None when nothing at all was measured.
+
+    `owner` is "cluster" where one host answers for its whole cluster.
+    """
     gather, start, collected_at = Gather(node), node.now(), utc(node.now())
     try:
         data = collector(gather)
@@ -132,6 +135,7 @@ def collect(concern, collector, node) -> dict:
     return envelope(
         concern,
         mode=node.mode,
+        owner=owner,
         status=status,
         reason=reason,
         data=data,
