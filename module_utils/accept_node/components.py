@@ -15,6 +15,7 @@ class Component(NamedTuple):
     commands: Sequence[Sequence[str]] = ()
     parse: Callable[[str], dict] | None = None
     streams: str = "stdout"
+    whole: bool = False  # its number is the whole version of the package, with what elsewhere is a revision
 
 
 def _paths(tool, *arguments):
@@ -90,7 +91,7 @@ TOOLS = (
     Component("nsight_compute", (r"nsight-compute-.*", r"nsight-compute"), (("ncu", "--version"),), tool_version.parse_nsight_compute),
     Component("qemu", (r"qemu-system-(x86|arm)", r"qemu-kvm-core", r"qemu-kvm", r"qemu-(x86|arm)")),
     Component("nvidia_hpc_sdk", (r"nvhpc-[0-9]+-[0-9]+",)),
-    Component("doca_host", (r"doca-ofed", r"doca-all", r"doca-networking", r"doca-host")),
+    Component("doca_host", (r"doca-ofed", r"doca-all", r"doca-networking", r"doca-host"), whole=True),
     Component("rocm", (r"rocm-core", r"rocm")),
     Component("rccl", (r"rccl",)),
     Component("amd_smi", (r"amd-smi-lib",)),
@@ -116,7 +117,7 @@ DRIVERS = (
 )
 
 DOCKER_PACKAGES = (r"docker-ce", r"docker\.io", r"moby-engine", r"docker-ee", r"docker")
-OFED_PACKAGES = (r"mlnx-ofed-all.*", r"mlnx-ofed-basic.*", r"mlnx-ofed-kernel-dkms")
+OFED_PACKAGES = (r"mlnx-ofed-(all|basic|hpc|guest|dpdk)(-.*)?",)
 
 # (component, file that holds its version, parser)
 FILES = (

@@ -58,7 +58,7 @@ def ask(gather, argv, parse, **options):
     return answer, "" if answer else "missing" if len(gather.errors) == before else gather.errors[-1]["message"]
 
 
-def settle(packages, version, source, why, patterns, **more) -> dict:
+def settle(packages, version, source, why, patterns, whole=False, **more) -> dict:
     """The tool's version; else the package's; else "none" where the database knows no such package and the tool is missing; else null."""
     package, found = packages.find(patterns)
     known = {
@@ -70,7 +70,8 @@ def settle(packages, version, source, why, patterns, **more) -> dict:
     if version:
         return entry(version, source, **known, **more)
     if package:
-        return entry(found["upstream"], "package", failed and failed + "; judged by its package", **known, **more)
+        number = found["version"].split(":")[-1] if whole else found["upstream"]
+        return entry(number, "package", failed and failed + "; judged by its package", **known, **more)
     if failed:
         return entry(None, source, failed, **known, **more)
     if packages.known is None:

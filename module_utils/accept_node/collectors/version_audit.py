@@ -61,7 +61,7 @@ def _tool(gather, component, packages):
             source, why = " ".join(argv), failed
         if answer:
             break
-    return settle(packages, answer and answer["version"], source, why, component.packages)
+    return settle(packages, answer and answer["version"], source, why, component.packages, component.whole)
 
 
 def _copied(gather, component, packages):
@@ -95,7 +95,7 @@ def _ofed(gather, packages, doca):
     if answer and answer["product"] != "MLNX_OFED":
         doca["ofed"] = answer["version"]
         return entry("none", "ofed_info -s")
-    return settle(packages, answer and answer["version"], "ofed_info -s", why, OFED_PACKAGES)
+    return settle(packages, answer and answer["version"], "ofed_info -s", why, OFED_PACKAGES, whole=True)
 
 
 def _modules(gather):
