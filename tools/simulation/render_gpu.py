@@ -1,18 +1,14 @@
-"""What nvidia-smi and amd-smi print on a simulated node. Element order and spelling are those of driver 580 and of ROCm 7."""
+"""What nvidia-smi prints on a simulated node, in the element order and spelling of driver 580; AMD's tools: render_amd.py."""
 
 from __future__ import annotations
 
-import json
-import random
-
+from . import render_amd
 from .model import Gpu, SimNode
-from .records import command, listing, missing, missing_tree, tree
+from .records import command, listing, missing, missing_tree
 
 SMI = ["nvidia-smi", "-q", "-x"]
 NVLINK = ["nvidia-smi", "nvlink", "-s"]
 TOPO = ["nvidia-smi", "topo", "-m"]
-AMD_STATIC = ["amd-smi", "static", "--json"]
-AMD_METRIC = ["amd-smi", "metric", "--json"]
 REASONS = (
     *("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"),
     *("sync_boost", "sw_thermal_slowdown", "display_clocks_setting"),
@@ -35,14 +31,14 @@ def render(node: SimNode) -> dict:
     """The commands of the inventory's GPU part; the vendor's other tool is not installed."""
     gpus = [gpu for gpu in node.gpus if gpu.present]
     if node.vendor == "amd":
-        return {"commands": [missing(SMI), *_amd(gpus)], "trees": [_bad_pages(gpus)]}
+        return {"commands": [missing(SMI), *render_amd.commands(gpus)], "trees": [render_amd.bad_pages(gpus)]}
     slow = {"duration_s": 1.4}  # eight GPUs take their time
     return {
         "commands": [
             command(SMI, _xml(node, gpus), **slow) if gpus else command(SMI, "No devices were found\n", rc=6),
             command(NVLINK, "".join(map(_nvlink, gpus)), **slow),
             command(TOPO, _topo(node, gpus)),
-            missing(AMD_STATIC),
+            missing(render_amd.STATIC),
         ],
         "trees": [missing_tree("/sys/class/drm")],
         "listings": [listing("/proc/driver/nvidia/gpus", [gpu.pci for gpu in gpus])],
@@ -260,94 +256,3 @@ def _topo(node, gpus) -> str:
         lines.append("\t".join([names[len(gpus) + row], *cells]))
     legend = "\nNIC Legend:\n\n" + "".join(f"  NIC{number}: {nic.name}\n" for number, nic in enumerate(node.nics)) + "\n"
     return "\n".join(lines) + "\n" + LEGEND + (legend if node.nics else "")
-
-
-# --- amd-smi ------------------------------------------------------------------------------------------------------------------------
-
-
-def _value(value, unit) -> dict:
-    return {"value": value, "unit": unit}
-
-
-def _amd(gpus) -> list:
-    static, metric = [], []
-    for gpu in gpus:
-        serial = f"0x{random.Random(gpu.uuid).getrandbits(64):016X}"
-        speed = {3: 8, 4: 16, 5: 32, 6: 64}
-        static.append(
-            {
-                "gpu": gpu.index,
-                "asic": {
-                    "market_name": gpu.name,
-                    "vendor_id": "0x1002",
-                    "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]",
-                    "asic_serial": serial,
-                    "oam_id": gpu.module_id,
-                },
-                "bus": {
-                    "bdf": gpu.pci,
-                    "max_pcie_width": gpu.pcie_width_max,
-                    "max_pcie_speed": _value(speed[gpu.pcie_gen_max], "GT/s"),
-                    "slot_type": "OAM",
-                },
-                "vbios": {
-                    "name": "AMD " + gpu.name.split()[-1],
-                    "build_date": "2025/01/21 10:37",
-                    "part_number": gpu.vbios,
-                    "version": "022.040.003.043.000001",
-                },
-                "limit": {
-                    "max_power": _value(int(gpu.power_max_w), "W"),
-                    "min_power": _value(0, "W"),
-                    "socket_power": _value(int(gpu.power_limit_w), "W"),
-                },
-                "driver": {"name": "amdgpu", "version": "6.16.13"},
-                "board": {"model_number": "102-G30213-0C", "product_serial": gpu.serial, "manufacturer_name": "AMD"},
-                "ras": {
-                    "bad_page_threshold": 64,
-                    "ecc_block_state": {"UMC": "ENABLED" if gpu.ecc else "DISABLED", "GFX": "ENABLED", "XGMI_WAFL": "ENABLED"},
-                },
-                "partition": {"accelerator_partition": "SPX", "memory_partition": "NPS1", "partition_id": 0},
-                "numa": {"node": gpu.numa, "affinity": gpu.numa},
-                "vram": {"type": "HBM3", "vendor": "N/A", "size": _value(gpu.memory_mib, "MB"), "bit_width": 8192},
-            }
-        )
-        throttled = bool(gpu.event_reasons - {"gpu_idle", "sw_power_cap"})
-        metric.append(
-            {
-                "gpu": gpu.index,
-                "usage": {
-                    "gfx_activity": _value(0 if "gpu_idle" in gpu.event_reasons else 100, "%"),
-                    "vcn_activity": [_value(0, "%"), "N/A"],
-                },
-                "power": {
-                    "socket_power": _value(int(gpu.power_draw_w), "W"),
-                    "throttle_status": "THROTTLED" if throttled else "UNTHROTTLED",
-                },
-                "temperature": {"edge": "N/A", "hotspot": _value(gpu.temperature_c, "C"), "mem": _value(gpu.temperature_c - 4, "C")},
-                "pcie": {"width": gpu.pcie_width, "speed": _value(speed[gpu.pcie_gen], "GT/s"), "bandwidth": "N/A", "replay_count": 0},
-                "ecc": {
-                    "total_correctable_count": 0,
-                    "total_uncorrectable_count": gpu.ecc_volatile_uncorrectable,
-                    "total_deferred_count": 0,
-                },
-                "mem_usage": {"total_vram": _value(gpu.memory_mib, "MB"), "used_vram": _value(283, "MB")},
-            }
-        )
-    slow = {"duration_s": 0.9}
-    return [
-        command(argv, json.dumps({"gpu_data": data}, indent=4) + "\n", **slow)
-        for argv, data in ((AMD_STATIC, static), (AMD_METRIC, metric))
-    ]
-
-
-def _bad_pages(gpus) -> dict:
-    files, links = {}, {}
-    for number, gpu in enumerate(gpus, 1):
-        links[f"card{number}/device"] = f"/sys/devices/pci{gpu.pci[:7]}/{gpu.pci}"
-        pages = [
-            f"0x{0x3F8A0 + page:08x} : 0x00001000 : {'P' if gpu.remap_pending else 'F' if gpu.remap_failed else 'R'}"
-            for page in range(gpu.remapped_uncorrectable)
-        ]
-        files[f"card{number}/device/ras/gpu_vram_bad_pages"] = "".join(line + "\n" for line in pages)
-    return tree("/sys/class/drm", files, links)

@@ -57,7 +57,7 @@ def _summaries(gpus, rails) -> dict:
     return {
         "gpu_names": values(gpus, lambda gpu: gpu["name"]),
         "gpu_vbioses": values(gpus, lambda gpu: gpu["vbios"]),
-        "gpu_uuids": values(gpus, lambda gpu: gpu["uuid"]),
+        "gpu_identities": values(gpus, lambda gpu: gpu["uuid"] or gpu["serial"]),
         "gpu_memories_mib": values(gpus, lambda gpu: gpu["memory_mib"]),
         "gpu_power_limits_w": values(gpus, lambda gpu: gpu["power_limit_w"]),
         "gpu_max_clocks_mhz": values(gpus, lambda gpu: gpu.get("clocks_mhz", {}).get("max_graphics")),

@@ -28,8 +28,14 @@ def collect(gather, devices) -> dict:
     if found["gpus"] is None and on_bus == []:
         found["gpus"] = []  # nothing on the bus and no tool: that is no GPU, measured
     gpus, named = found["gpus"], found.pop("lost")
+    for gpu in gpus or []:
+        pcie = gpu["pcie"]
+        pcie["width_reduced"] = None if pcie["width"] is None or pcie["width_max"] is None else pcie["width"] < pcie["width_max"]
+        pcie["gen_settled"] = _settled(pcie, gpu.get("pstate"))
+    attached = found["attached_gpus"]
     return {
         **found,
+        "gpus_undescribed": None if gpus is None or attached is None else attached - len(gpus),
         "vendor": vendor if gpus else "none" if gpus == [] and not on_bus else None if gpus is None else vendor,
         "gpu_count": None if gpus is None else len(gpus),
         "pci_gpu_count": None if on_bus is None else len(on_bus),
@@ -63,17 +69,25 @@ def _nvidia(gather, expected) -> dict:
             gpu["nvlink"] = _nvlink(by_uuid.get(gpu["uuid"]))
             limit, default = gpu["power_limit_w"], gpu["power_default_w"]
             gpu["power_limit_lowered"] = None if limit is None or default is None else limit < default
-            gpu["pcie"]["gen_settled"] = _settled(gpu)
             gpu["throttle_status"] = None
+            gpu["repairs_pending"] = _repairs(gpu["ecc"])
+            for name, said in gpu.pop("reasons").items():  # where the judge looks for the reason of a null
+                gpu[name + "_reason"] = "nvidia-smi printed " + said
     elif gpus is None:
         gather.error(" ".join(SMI), "failed", "nvidia-smi -q -x describes no GPU: " + "; ".join(report["messages"])[:200])
     return report
 
 
-def _settled(gpu):
+def _settled(pcie, pstate):
     """The link's generation where it means something: at its maximum, or while the GPU is awake. An idle link may rest at a lower one."""
-    gen, gen_max = gpu["pcie"]["gen"], gpu["pcie"]["gen_max"]
-    return gen if gen is not None and (gen == gen_max or gpu["pstate"] in ("P0", "P1", "P2")) else None
+    gen = pcie["gen"]
+    return gen if gen is not None and (gen == pcie["gen_max"] or pstate in ("P0", "P1", "P2")) else None
+
+
+def _repairs(ecc):
+    """Memory repairs that wait for a reset, or that cannot be made; None where the driver says nothing of them."""
+    said = {name: ecc[name] for name in ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")}
+    return sorted(name for name, on in said.items() if on) if any(on is not None for on in said.values()) else None
 
 
 def _nvlink(entry) -> dict:
@@ -146,5 +160,6 @@ def _amd_gpu(static, now) -> dict:
         "ecc": {"current": static.get("ecc_enabled"), "volatile": counters},
         "power_limit_w": static.get("power_limit_w"),
         "power_max_w": static.get("power_max_w"),
+        "memory_gib": round(static["memory_mib"] / 1024, 2) if static.get("memory_mib") is not None else None,
         "bad_pages": None,
     }

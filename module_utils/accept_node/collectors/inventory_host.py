@@ -64,6 +64,9 @@ def nics(gather) -> dict:
     ports = []
     for name, device in devices.items():
         netdev = next((path.split("/")[3] for path in sorted(tree.links) if path.startswith(name + "/device/net/")), None)
+        pcie = device["pcie"]
+        for short, full in (("width", "width_max"), ("gen", "gen_max")):
+            pcie[short + "_reduced"] = None if None in (pcie[short], pcie[full]) else pcie[short] < pcie[full]
         for number, port in device.pop("ports").items():
             port.pop("counters")
             port["mtu"] = integer(net.files.get("%s/mtu" % netdev)) if net and netdev else None
