@@ -1,0 +1,46 @@
+"""Judge a run: evidence, standards and contract in, scorecard.json out. In the controller's own process, where a module's start costs a second."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from ansible.plugins.action import ActionBase
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from accept_judge import scorecard  # noqa: E402
+from accept_judge.decision import NO_VERDICT  # noqa: E402
+from accept_judge.facts_store import write  # noqa: E402
+
+
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+
+    def run(self, tmp=None, task_vars=None):
+        super().run(tmp, task_vars)
+        args = self._task.args
+        run_dir = Path(args["run_dir"])
+        own = run_dir / "contract.yml"
+        try:
+            card = scorecard.score(
+                run_dir,
+                Path(args["standards"]),
+                args.get("contract") or (own if own.exists() else None),
+                version_table=args.get("version_table") or None,
+                definition=args.get("definition") or None,
+            )
+            if not self._task.check_mode:
+                write(run_dir / "scorecard.json", (json.dumps(card, indent=1, ensure_ascii=False) + "\n").encode())
+        except (*scorecard.ERRORS, OSError) as error:
+            errors = getattr(error, "errors", None) or [" ".join(str(error).split())]
+            return {"failed": True, "msg": f"no verdict: {'; '.join(errors)}", "accept_errors": errors, "exit_code": NO_VERDICT}
+        return {
+            "changed": True,
+            "decision": card["decision"],
+            "coverage": card["coverage"]["statement"],
+            "counts": card["coverage"]["rows"],
+            "exit_code": card["decision"]["exit_code"],
+            "scorecard": str(run_dir / "scorecard.json"),
+        }
