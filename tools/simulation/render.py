@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import yaml
 from accept_node import capture as captures
 
-from . import common
+from . import common, render_gpu, render_hardware, render_kernel, render_versions
 from .model import SimNode
 from .records import command, hung, merge
 
-RENDERERS = []
-for _name in ("render_gpu", "render_hardware", "render_kernel", "render_versions"):
-    if importlib.util.find_spec(f"{__package__}.{_name}"):
-        RENDERERS.append(importlib.import_module(f"{__package__}.{_name}").render)
+RENDERERS = (render_gpu.render, render_hardware.render, render_kernel.render, render_versions.render)
 
 
 def capture(node: SimNode, recorded_at_s: float) -> dict:
