@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 NO_VERDICT = 13
+ARGUMENTS = {"run_dir": {"type": "path", "required": True}, "enforce": {"type": "bool", "default": True}}
 
 
 class ActionModule(ActionBase):
@@ -16,7 +16,8 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
-        run_dir = Path(self._task.args["run_dir"])
+        _, args = self.validate_argument_spec(ARGUMENTS)
+        run_dir = Path(args["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "accept_gate_code": NO_VERDICT, "accept_summary": ["No verdict: check mode measures nothing"]}
         try:
@@ -24,7 +25,7 @@ class ActionModule(ActionBase):
             code, lines = card["decision"]["exit_code"], _summary(card, run_dir.resolve())
         except (OSError, ValueError, KeyError) as error:
             code, lines = NO_VERDICT, [f"No verdict: {run_dir}/scorecard.json: {error}"]
-        if not boolean(self._task.args.get("enforce", True)):
+        if not args["enforce"]:
             lines[-1:] = [lines[-1], f"  gate       not enforced (accept_gate=false); the code would be {code}"]
             code = 0
         return {"changed": False, "failed": code != 0, "msg": lines[0], "accept_gate_code": code, "accept_summary": lines}

@@ -24,6 +24,17 @@ from accept_judge.documents import DocumentError  # noqa: E402
 from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
 from accept_node.envelope import utc  # noqa: E402
 
+ARGUMENTS = {
+    "contract": {"type": "path", "required": True},
+    "standards": {"type": "path", "required": True},
+    "evidence": {"type": "path", "required": True},
+    "run_id": {"type": "str", "default": ""},
+    "concerns": {"type": "list", "elements": "str", "default": []},
+    "risk": {"type": "str", "choices": ["read", "load", "disrupt", "destroy"], "default": "read"},
+    "depth": {"type": "str", "choices": ["quick", "standard", "full"], "default": "quick"},
+    "definition": {"type": "str", "default": ""},
+    "version_table": {"type": "str", "default": ""},
+}
 GROUP = "gpu_nodes"
 HEAD = "head"  # answers for its cluster; need not be a node itself
 
@@ -33,13 +44,13 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
-        args = self._task.args
+        _, args = self.validate_argument_spec(ARGUMENTS)
         contract_path, standards_dir = Path(args["contract"]).resolve(), Path(args["standards"]).resolve()
         inventory = ", ".join(task_vars.get("ansible_inventory_sources") or ["the inventory"])
         wanted, contract, errors = _wanted(standards_dir, contract_path)
         hosts, inventory_errors = _hosts(task_vars, contract, inventory)
         errors += inventory_errors
-        definition = args.get("definition") or (contract.definition if contract else "")
+        definition = args["definition"] or (contract.definition if contract else "")
         if not errors and definition not in wanted.definitions:
             errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
         if errors:
@@ -53,11 +64,11 @@ class ActionModule(ActionBase):
             args["risk"],
             task_vars.get("ansible_run_tags"),
             task_vars.get("ansible_skip_tags"),
-            args.get("concerns") or [],
+            args["concerns"],
         )
         evidence = Path(args["evidence"]).resolve()
         try:
-            run_id, resumed = runs.choose(evidence, args.get("run_id") or "", inventory_digest, contract.sha256)
+            run_id, resumed = runs.choose(evidence, args["run_id"], inventory_digest, contract.sha256)
             record = {
                 "schema": runs.SCHEMA,
                 "run_id": run_id,
@@ -67,7 +78,7 @@ class ActionModule(ActionBase):
                 "inventory": {"path": inventory, "sha256": inventory_digest, "hosts": hosts},
                 "contract": {"path": str(contract_path), "sha256": contract.sha256},
                 "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
-                "version_table": args.get("version_table") or None,
+                "version_table": args["version_table"] or None,
                 "risk": args["risk"],
                 "depth": args["depth"],
                 "definition": definition,

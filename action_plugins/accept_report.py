@@ -12,6 +12,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from accept_judge import report  # noqa: E402
 
 FORMATS = ["html", "md", "junit", "csv"]
+ARGUMENTS = {
+    "run_dir": {"type": "path", "required": True},
+    "templates": {"type": "path", "required": True},
+    "formats": {"type": "list", "elements": "str", "choices": FORMATS, "default": FORMATS},
+}
 
 
 class ActionModule(ActionBase):
@@ -19,13 +24,9 @@ class ActionModule(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
-        args = self._task.args
-        run_dir, templates, formats = Path(args["run_dir"]), Path(args["templates"]), args.get("formats", FORMATS)
-        unknown = sorted(set(formats) - set(FORMATS))
-        if unknown:
-            return {"failed": True, "msg": f"formats: {', '.join(unknown)} unknown; known are {', '.join(FORMATS)}"}
+        _, args = self.validate_argument_spec(ARGUMENTS)
         try:
-            paths, changed = report.write(run_dir, templates, formats, dry=self._task.check_mode)
+            paths, changed = report.write(Path(args["run_dir"]), Path(args["templates"]), args["formats"], dry=self._task.check_mode)
         except (report.ReportError, OSError) as error:
             return {"failed": True, "msg": f"no report: {' '.join(str(error).split())}"}
         return {"changed": changed, "paths": paths}

@@ -14,22 +14,30 @@ from accept_judge import scorecard  # noqa: E402
 from accept_judge.decision import NO_VERDICT  # noqa: E402
 from accept_judge.facts_store import write  # noqa: E402
 
+ARGUMENTS = {
+    "run_dir": {"type": "path", "required": True},
+    "standards": {"type": "path", "required": True},
+    "contract": {"type": "str", "default": ""},
+    "version_table": {"type": "str", "default": ""},
+    "definition": {"type": "str", "default": ""},
+}
+
 
 class ActionModule(ActionBase):
     _supports_check_mode = True
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
-        args = self._task.args
+        _, args = self.validate_argument_spec(ARGUMENTS)
         run_dir = Path(args["run_dir"])
         own = run_dir / "contract.yml"
         try:
             card = scorecard.score(
                 run_dir,
                 Path(args["standards"]),
-                args.get("contract") or (own if own.exists() else None),
-                version_table=args.get("version_table") or None,
-                definition=args.get("definition") or None,
+                args["contract"] or (own if own.exists() else None),
+                version_table=args["version_table"] or None,
+                definition=args["definition"] or None,
             )
             if not self._task.check_mode:
                 write(run_dir / "scorecard.json", (json.dumps(card, indent=1, ensure_ascii=False) + "\n").encode())

@@ -26,10 +26,12 @@ options:
   run_id:
     description: Name of the run. Empty goes on with the newest unfinished and unlocked run of this inventory and contract, else begins a new one.
     type: str
+    default: ""
   concerns:
     description: Concerns to measure; empty takes those of the phases that run.
     type: list
     elements: str
+    default: []
   risk:
     description: Highest class of harm allowed.
     type: str
@@ -43,9 +45,11 @@ options:
   definition:
     description: What is judged; empty takes the contract's definition.
     type: str
+    default: ""
   version_table:
     description: A published table of minimum versions to judge by instead of the built-in one.
-    type: path
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Write the reports of a run from its scorecard."""
+"""Documentation of the action plugin accept_report, which does the work on the controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ short_description: Write the reports of a run from its scorecard
 description:
   - Renders scorecard.json of a run's folder as HTML, Markdown, JUnit XML and a CSV punch list, into the same folder.
   - Reads nothing but the scorecard and the templates, and judges nothing. Each file is written whole or not at all.
-  - Runs on the controller.
+  - Runs on the controller, as an action plugin.
 options:
   run_dir:
     description: Folder of the run; it holds scorecard.json.
@@ -46,35 +46,3 @@ paths:
   returned: success
   sample: {html: evidence/latest/report.html, csv: evidence/latest/punch_list.csv}
 """
-
-from pathlib import Path
-
-from ansible.module_utils.accept_judge import report
-from ansible.module_utils.basic import AnsibleModule
-
-
-def argument_spec() -> dict:
-    formats = ["html", "md", "junit", "csv"]
-    return {
-        "run_dir": {"type": "path", "required": True},
-        "templates": {"type": "path", "required": True},
-        "formats": {"type": "list", "elements": "str", "choices": formats, "default": formats},
-    }
-
-
-def main():
-    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    run_dir, templates = Path(module.params["run_dir"]), Path(module.params["templates"])
-    if not (templates / "report.html.j2").is_file():
-        module.fail_json(msg=f"templates: {templates} holds no report.html.j2")
-    try:
-        paths, changed = report.write(run_dir, templates, module.params["formats"], dry=module.check_mode)
-    except report.ReportError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg=f"run_dir: {error.filename or run_dir}: {error.strerror or error}")
-    module.exit_json(changed=changed, paths=paths)
-
-
-if __name__ == "__main__":
-    main()

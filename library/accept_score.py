@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Judge a run's evidence and write its scorecard."""
+"""Documentation of the action plugin accept_score, which does the work on the controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ short_description: Judge a run's evidence and write its scorecard
 description:
   - Reads the evidence in a run's folder, the standards and the contract, and writes scorecard.json into the folder, whole or not at all.
   - Needs no node and no network. The same evidence can be judged again under another contract or another table of versions.
-  - Runs on the controller.
+  - Runs on the controller, as an action plugin.
 options:
   run_dir:
     description: Folder of the run; it holds run.json and facts.
@@ -74,63 +74,9 @@ scorecard:
   description: Path of the scorecard.
   type: str
   returned: success
-errors:
+accept_errors:
   description: All that is wrong with run, standards or contract, one line each.
   type: list
   elements: str
   returned: failure
 """
-
-import json
-from pathlib import Path
-
-from ansible.module_utils.accept_judge import scorecard
-from ansible.module_utils.accept_judge.decision import NO_VERDICT
-from ansible.module_utils.accept_judge.facts_store import write
-from ansible.module_utils.basic import AnsibleModule
-
-
-def argument_spec() -> dict:
-    optional = {"type": "str", "default": ""}
-    return {
-        "run_dir": {"type": "path", "required": True},
-        "standards": {"type": "path", "required": True},
-        "contract": optional,
-        "version_table": optional,
-        "definition": optional,
-    }
-
-
-def main():
-    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    run_dir, path = Path(module.params["run_dir"]), Path(module.params["run_dir"]) / "scorecard.json"
-    own = run_dir / "contract.yml"
-    try:
-        card = scorecard.score(
-            run_dir,
-            Path(module.params["standards"]),
-            module.params["contract"] or (own if own.exists() else None),
-            version_table=module.params["version_table"] or None,
-            definition=module.params["definition"] or None,
-        )
-        content = (json.dumps(card, indent=1, ensure_ascii=False) + "\n").encode()
-        if not module.check_mode:
-            write(path, content)
-    except scorecard.ERRORS as error:
-        errors = getattr(error, "errors", [str(error)])
-        module.fail_json(msg=f"no verdict: {'; '.join(errors)}", errors=errors, exit_code=NO_VERDICT)
-    except OSError as error:
-        message = f"{error.filename or path}: {error.strerror or error}"
-        module.fail_json(msg=f"no verdict: {message}", errors=[message], exit_code=NO_VERDICT)
-    module.exit_json(
-        changed=True,
-        decision=card["decision"],
-        coverage=card["coverage"]["statement"],
-        counts=card["coverage"]["rows"],
-        exit_code=card["decision"]["exit_code"],
-        scorecard=str(path),
-    )
-
-
-if __name__ == "__main__":
-    main()
