@@ -184,7 +184,7 @@ def _files(versions, arch):
     if driver:
         yield file(
             "/proc/driver/nvidia/version",
-            f"NVRM version: NVIDIA UNIX Open Kernel Module for {arch}  {driver}  Release Build  (dvs-builder)  Tue Jul  7 18:02:11 UTC 2026\n"
+            f"NVRM version: NVIDIA UNIX Open Kernel Module for {arch}  {driver}  Release Build  Tue Jul  7 18:02:11 UTC 2026\n"
             "GCC version:  gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04) \n",
         )
     for name, path in (("cuda_toolkit", "/usr/local/cuda/version.json"), ("rocm", "/opt/rocm/.info/version")):

@@ -7,7 +7,7 @@ import re
 
 from .. import version_order
 
-RUNTIME_PATHS = ("/usr/bin/", "/usr/sbin/")  # where distributions install; other copies were put there by hand or by another product
+DISTRIBUTION_PATHS = ("/usr/bin/", "/usr/sbin/")  # copies elsewhere were put there by hand or by another product
 FIT = "same"
 ELSEWHERE = {
     "switch_os": "read on the switch",
@@ -23,19 +23,20 @@ def analyse(data: dict, run) -> dict:
     without_floor: [{name, version, floor: null, floor_reason}] of what is installed and not in the table
     <a>_fits_<b>: "same", or what both are · newest_kernel · drift_<what>: texts to compare between nodes
     """
-    components = data.get("components") or {}
-    system = _system(data.get("os"))
+    components, system = data.get("components") or {}, _system(data.get("os"))
+    table = run.standards.baselines.get("versions") or {}
+    rows = {key.split(".", 1)[1]: entry["value"] for key, entry in table.get("values", {}).items() if key.startswith("versions.")}
     facts = {}
     for name, component in components.items():
-        facts[f"judged_{name}"] = _judged(name, component, system)
+        facts[f"judged_{name}"] = _judged(component, rows.get(name), system)
         if facts[f"judged_{name}"] is None and component.get("reason"):
             facts[f"judged_{name}_reason"] = f"{name}: {component['reason']}"
     for name, where in ELSEWHERE.items():
         facts[f"judged_{name}"], facts[f"judged_{name}_reason"] = None, f"{where}, not on a node: the provider's evidence is needed"
-    table = run.standards.baselines.get("versions") or {}
-    facts.update(_copies(data, components, system))
+    for name in ("runc", "nvidia_container_toolkit"):
+        facts[f"{name}_copies"] = _copies((data.get("copies") or {}).get(name), name, components.get(name, {}), rows.get(name), system)
     facts["nic_firmware"] = _nic_firmware(data.get("nics"))
-    facts["without_floor"] = _without_floor(components, table)
+    facts["without_floor"] = _without_floor(components, rows)
     facts.update(_fits(data, components))
     facts.update(_drift(data, components))
     return facts
@@ -45,46 +46,33 @@ def _system(release) -> str | None:
     return f"{release['id']} {release['version_id']}" if release and release.get("version_id") else None
 
 
-def _judged(name: str, component: dict, system: str | None) -> str | None:
-    """Kernels and emulators by the distribution's package, anything else by its own number with the package beside it."""
-    version = component.get("version")
-    if version in (None, "none"):
+def _judged(component: dict, row: dict | None, system: str | None) -> str | None:
+    """The number alone, or with package and system where the row's rule asks for them. Notices judge the package's own version."""
+    version, package = component.get("version"), component.get("package")
+    if version in (None, "none") or not row or package in (None, "none"):
         return version
-    package = component.get("package")
-    package = None if package == "none" else package
-    if name in ("kernel", "qemu") and component.get("package_version"):
-        return _text(component["package_version"], component.get("origin") or package, system)
-    return _text(version, package, system)
+    if row["rule"] == "notices":
+        return _text(component.get("package_version") or version, component.get("origin") or package, system)
+    return _text(version, package, system) if row.get("distro_packages") else version
 
 
-def _text(version: str, package: str | None, system: str | None) -> str:
-    return f"{version} [{package}{', ' + system if system else ''}]" if package else version
+def _text(version: str, package: str, system: str | None) -> str:
+    return f"{version} [{package}{', ' + system if system else ''}]"
 
 
-def _copies(data, components, system) -> dict:
+def _copies(copies, name, component, row, system) -> list | None:
     """Every copy of a runtime: the distribution's package only where the distribution installs."""
-    found = {}
-    for name in ("runc", "nvidia_container_toolkit"):
-        copies, component = (data.get("copies") or {}).get(name), components.get(name, {})
-        if copies is None:
-            found[f"{name}_copies"] = None
-            continue
-        items = [
-            {
-                "path": copy["path"],
-                "judged": copy["version"]
-                and (_judged(name, {**component, **copy}, system) if copy["path"].startswith(RUNTIME_PATHS) else copy["version"]),
-                "judged_reason": copy.get("reason") or "it told no version",
-            }
-            for copy in copies
-        ]
-        if not items and component.get("version") != "none":  # a package without a program that answers, or nothing known at all
-            judged = _judged(name, component, system)
-            items = [
-                {"path": component.get("package") or name, "judged": judged, "judged_reason": component.get("reason") or "not measured"}
-            ]
-        found[f"{name}_copies"] = items
-    return found
+    if copies is None:
+        return None
+    items = []
+    for copy in copies:
+        packaged = copy["path"].startswith(DISTRIBUTION_PATHS)
+        judged = _judged({**component, **copy}, row, system) if packaged else copy["version"]
+        items.append({"path": copy["path"], "judged": judged, "judged_reason": copy.get("reason") or "it told no version"})
+    if not items and component.get("version") != "none":  # a package without a program that answers, or nothing known at all
+        reason = component.get("reason") or "it was not measured"
+        items = [{"path": component.get("package") or name, "judged": _judged(component, row, system), "judged_reason": reason}]
+    return items
 
 
 def _nic_firmware(nics) -> list | None:
@@ -94,16 +82,11 @@ def _nic_firmware(nics) -> list | None:
     return [nic for nic in nics if nic.get("hca_type") is None or re.match(r"MT[0-9]", nic["hca_type"])]
 
 
-def _without_floor(components, table) -> list:
-    listed = {
-        key.split(".", 1)[1]
-        for key, entry in table.get("values", {}).items()
-        if key.startswith("versions.") and entry["value"].get("floors")
-    }
+def _without_floor(components, rows) -> list:
     return [
         {"name": name, "version": component["version"], "floor": None, "floor_reason": "no security floor is published for these"}
         for name, component in sorted(components.items())
-        if name not in listed and component.get("version") not in (None, "none")
+        if not (rows.get(name) or {}).get("floors") and component.get("version") not in (None, "none")
     ]
 
 

@@ -111,7 +111,9 @@ def _driver(gather, packages, modules, module, patterns):
     loaded = gather.file("/proc/driver/nvidia/version", proc_nvidia_version.parse, optional=True) if module == "nvidia" else None
     state = modules and modules[module]
     running = loaded["version"] if loaded else None if state == "loaded" else state
-    disk, why = ask(gather, ("modinfo", "-F", "version", module), tool_version.parse_modinfo, ok=(0, 1), streams="both")
+    disk, why = None, ""
+    if module == "nvidia" or state != "none":  # every kernel brings an amdgpu that has no version; it matters where it is loaded
+        disk, why = ask(gather, ("modinfo", "-F", "version", module), tool_version.parse_modinfo, ok=(0, 1), streams="both")
     on_disk = disk and disk["version"]
     version = next((each for each in (running, on_disk) if each not in (None, "none")), None)
     source = "/proc/driver/nvidia/version" if loaded else "/sys/module" if version == running else "modinfo"

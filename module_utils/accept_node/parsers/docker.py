@@ -24,7 +24,7 @@ def parse_json(text: str) -> dict:
     if not isinstance(answer, dict):
         raise ParseError("no JSON object")
     client, server = _dict(answer.get("Client")), _dict(answer.get("Server"))
-    if "OsArch" in client and "Os" not in client:
+    if "OsArch" in client:
         raise ParseError("podman answers for docker")
     listed = server.get("Components")
     parts = {_text(part.get("Name")): part for part in map(_dict, listed if isinstance(listed, list) else [])}
