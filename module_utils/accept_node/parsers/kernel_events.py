@@ -31,6 +31,7 @@ FIELDS = {
     "where": r"\S{1,80}(?: \[\w{1,40}\])?",
     "section": r"[^\n]{1,60}",
     "unit": r"\w{1,40}",
+    "mci_status": r"[0-9a-f]{16}",
 }
 NUMBERS = {"pid", "cpu", "stuck_s", "blocked_s", "errors", "limit", "power_w", "module"}
 MACROS = {
@@ -81,9 +82,10 @@ RULES = [
     rule("pcie_link_down", "pciehp: ", r"\S+ <pci>: pciehp: Slot\([^)]{1,20}\): Link Down"),
     # CPU and memory
     rule("apei", "Hardware error from APEI", r"\{\d+\}\[Hardware Error\]: Hardware error from APEI"),
-    rule("mce", "achine check events logged", r"mce: \[Hardware Error\]: Machine check events logged"),
-    rule("mce", "Machine Check", r"mce: \[Hardware Error\]: CPU <cpu>: Machine Check", True),
-    rule("mce", "[Hardware Error]: ", r"\[Hardware Error\]: (?P<severity>Corrected error, no action|Uncorrected,|Deferred error)", True),
+    # Without a status or a word it is not said whether the error was corrected.
+    rule("mce", "Machine Check", r"mce: \[Hardware Error\]: CPU <cpu>: Machine Check(?: Exception)?: [0-9a-f]+ Bank \d+: <mci_status>"),
+    rule("mce", "[Hardware Error]: ", r"\[Hardware Error\]: (?P<severity>Corrected|Uncorrected|Deferred)(?: error|,)"),
+    rule("mce", "achine check events logged", r"mce: \[Hardware Error\]: Machine check events logged", True),
     rule("edac", "EDAC ", r"EDAC <device>: <errors> (?P<severity>[UC]E) (?P<what>[^(]{0,100}?) ?(?:\(|$)"),
     rule("cpu_thermal", "temperature above threshold", r"(?:mce: )?CPU<cpu>: (?:Core|Package) temperature above threshold"),
     # AMD GPU. Only counts with a number before them are errors: "no uncorrectable hardware errors detected" is the all-clear.
