@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 import re
 
-DEBIAN = re.compile(r"(?:([0-9]{1,9}):)?([0-9A-Za-z.+:~-]+?)(?:-([0-9A-Za-z.+~]*))?")
-RPM = re.compile(r"(?:([0-9]{1,9}):)?([^\s:-]+)(?:-([^\s:-]+))?")
+DEBIAN = re.compile(r"(?:([0-9]{1,9}):)?([0-9A-Za-z.+:~-]+?)(?:-([0-9A-Za-z.+~]+))?(?<!-)")
+RPM = re.compile(r"(?:([0-9]{1,9}):)?([0-9A-Za-z.+_~^]+)(?:-([0-9A-Za-z.+_~^]+))?")
 UPSTREAM = re.compile(r"(?:[0-9]{1,9}:)?[vV]?([0-9]+(?:\.[0-9]+)*)([^+\s]*)(?:\+\S*)?")
 BEFORE_RELEASE = re.compile(r"~|[-._]?(?:rc|alpha|beta|preview|pre|dev|[abc])(?![A-Za-z])", re.IGNORECASE)
 LONGEST = 200

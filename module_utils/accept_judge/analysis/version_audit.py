@@ -71,7 +71,10 @@ def _copies(copies, name, component, row, system) -> list | None:
         items.append({"path": copy["path"], "judged": judged, "judged_reason": copy.get("reason") or "it told no version"})
     if not items and component.get("version") != "none":  # a package without a program that answers, or nothing known at all
         reason = component.get("reason") or "it was not measured"
-        items = [{"path": component.get("package") or name, "judged": _judged(component, row, system), "judged_reason": reason}]
+        package = component.get("package")
+        items = [
+            {"path": package if package not in (None, "none") else name, "judged": _judged(component, row, system), "judged_reason": reason}
+        ]
     return items
 
 
@@ -136,7 +139,8 @@ def newest_kernel(kernels, running) -> tuple[str | None, str]:
 def _flavour(release: str) -> str:
     """-generic, -nvidia-64k, -default, .el9_7.x86_64 -> .x86_64: what kernels that can replace each other have in common."""
     words = re.sub(r"\.el[0-9_]+", "", release)
-    return "".join(re.findall(r"[-.+](?:[a-z][a-z0-9_]*)", words))
+    found = re.search(r"[-.+][a-z].*$", words)
+    return found[0] if found else ""
 
 
 def _drift(data, components) -> dict:
