@@ -49,6 +49,8 @@ def sort(event: dict, seen: dict, codes: Catalogue, driver: int | None) -> tuple
     if entry is None:
         return "unclear", "not in the catalogue", "have it explained by the vendor"
     meaning, reaction = entry["meaning"], codes.reactions.get(entry["action"], entry["action"])
+    if "why" in entry:
+        reaction = entry["why"] if entry["action"] == "none" else f"{reaction}; {entry['why']}"
     if event["code"] == 45:
         return _torn_down(event, seen, codes, meaning, reaction)
     if entry["class"] == "decode":

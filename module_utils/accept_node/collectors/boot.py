@@ -53,8 +53,7 @@ def collect(gather) -> dict:
         "booted_at": uptime and utc(gather.node.now() - uptime["uptime_s"]),
         "cmdline": gather.file("/proc/cmdline", proc_kernel.parse_cmdline),
         "mounts": mounts and [mount for mount in mounts["mounts"] if _holds_data(mount)],
-        # no such file: a kernel without loadable modules
-        "modules": [module["name"] for module in modules["modules"]] if modules else [] if gather.missing("/proc/modules") else None,
+        "modules": modules and [module["name"] for module in modules["modules"]],
         "modules_unsettled": modules and [module["name"] for module in modules["modules"] if module["state"] != "Live"],
         "sysctl": _sysctl(gather),
         "taint": tainted,
@@ -62,6 +61,8 @@ def collect(gather) -> dict:
         "nvidia_module": nvidia.strip() or None if nvidia else None,
         **_kernel_log(gather),
     }
+    if gather.missing("/proc/modules"):  # a kernel without loadable modules
+        found.update(modules=[], modules_unsettled=[])
     return {**found, "snapshot": _snapshot(gather, found)}
 
 
