@@ -1,4 +1,4 @@
-"""The registry of named faults: what a spec may seed into a node. They are in faults_gpu, faults_fabric and faults_host."""
+"""The registry of named faults: what a spec may seed into a node. They are in faults_gpu, faults_fabric, faults_kernel and faults_host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-from . import faults_fabric, faults_gpu, faults_host
+from . import faults_fabric, faults_gpu, faults_host, faults_kernel
 
 RESERVED = {"fault", "hosts", "why"}
 
@@ -15,7 +15,7 @@ def registry() -> dict:
     """Name -> function(node, rng, *, parameters with defaults)."""
     return {
         name: function
-        for module in (faults_gpu, faults_fabric, faults_host)
+        for module in (faults_gpu, faults_fabric, faults_kernel, faults_host)
         for name, function in vars(module).items()
         if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
     }
@@ -33,7 +33,7 @@ def describe() -> list:
     for name, function in sorted(registry().items()):
         given = " ".join(f"{key}={value!r}" for key, value in parameters(name).items())
         lines.append(f"{name:<24} {inspect.getdoc(function).splitlines()[0]}" + (f"  [{given}]" if given else ""))
-    return lines
+    return [*lines, "", "kinds of kernel_line: " + " ".join(sorted(faults_kernel.LINES))]
 
 
 def hosts(nodeset) -> list:

@@ -94,3 +94,37 @@ def mlx5_slot_power(node, rng, *, nic=0):
 def acs_redirect_on(node, rng):
     """PCIe ACS redirect on: traffic between GPU and NIC goes by the CPU"""
     node.acs_redirect = True
+
+
+def nvlink_slow(node, rng, *, gpu=0, gbytes_s=20.0):
+    """NVLinks of a GPU at a lower rate"""
+    node.gpus[gpu].nvlinks_gbytes_s = [gbytes_s for _ in node.gpus[gpu].nvlinks_gbytes_s]
+
+
+def no_nvlink_domain(node, rng):
+    """A tray that belongs to no NVLink domain"""
+    for one in node.gpus:
+        one.cluster_uuid, one.clique_id = "00000000-0000-0000-0000-000000000000", 0
+
+
+def other_nic_board(node, rng, *, nic=-1, board_id="MT_0000000970"):
+    """NICs of another board; nic -1: all of the node"""
+    for one in node.nics if nic < 0 else [node.nics[nic]]:
+        one.board_id = board_id
+
+
+def nic_slow_pcie_gen(node, rng, *, nic=0, speed="8.0 GT/s PCIe"):
+    """A NIC trained at an older PCIe generation than it could"""
+    node.edits.append((f"/sys/class/infiniband/{node.nics[nic].name}/device/current_link_speed", "", speed + "\n"))
+
+
+def nics_on_one_socket(node, rng):
+    """All NICs on one socket: the GPUs of the other have none near"""
+    for one in node.nics:
+        one.numa = 0
+
+
+def torn_nvlink_domain(node, rng, *, clique=2):
+    """GPUs of one tray in two NVLink cliques"""
+    for one in node.gpus[len(node.gpus) // 2 :]:
+        one.clique_id = clique

@@ -33,7 +33,14 @@ def pending_row_remap(node, rng, *, gpu=0, rows=1):
 def failed_row_remap(node, rng, *, gpu=0):
     """A row that could not be remapped"""
     node.gpus[gpu].remap_failed = True
+    node.gpus[gpu].remapped_uncorrectable += 1
     log(node, rng, xid(node.gpus[gpu], 64, "pid='<unknown>', name=<unknown>, Row Remapper: Failed to remap a row"))
+
+
+def retired_rows(node, rng, *, gpu=0, rows=3):
+    """Rows remapped for uncorrectable errors, active, nothing pending"""
+    node.gpus[gpu].remapped_uncorrectable += rows
+    node.gpus[gpu].ecc_aggregate_uncorrectable += rows
 
 
 def corrected_row_remap(node, rng, *, gpu=0, rows=2):
@@ -179,3 +186,15 @@ def xid_13_user(node, rng, *, gpu=0):
         ),
         priority=4,
     )
+
+
+def sw_thermal(node, rng, *, gpu=0, celsius=84):
+    """A GPU slowed down by the driver for its heat"""
+    one = node.gpus[gpu]
+    one.event_reasons = {"sw_thermal_slowdown"}
+    one.temperature_c, one.clock_mhz = celsius, 1290
+
+
+def other_gpu(node, rng, *, gpu=0, name="NVIDIA H100 PCIe", memory_mib=81559):
+    """A GPU of another kind, with another memory"""
+    node.gpus[gpu].name, node.gpus[gpu].memory_mib = name, memory_mib

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from accept_node.installed import MANAGERS
+
 from .faults_common import log
 
 
@@ -28,6 +30,48 @@ def fabric_manager_mismatch(node, rng, *, version="580.126.09"):
 def odd_version(node, rng, *, component="dcgm", version="4.2.3"):
     """Any component at another version; an empty version takes it away"""
     node.versions[component] = version
+
+
+def driver_not_loaded(node, rng):
+    """The GPU driver is installed and its module is not loaded"""
+    node.modules = [name for name in node.modules if not name.startswith("nvidia")]
+    node.broken_tools["nvidia-smi"] = (
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed"
+        " and running.\n"
+    )
+    node.edits += [(path, "", None) for path in ("/proc/driver/nvidia/version", "/sys/module/nvidia/version")]
+
+
+def driver_update_pending(node, rng, *, version="580.178.01"):
+    """Another driver on disk than the one that runs"""
+    module = "amdgpu" if node.vendor == "amd" else "nvidia"
+    node.edits.append((f"modinfo -F version {module}", "", version + "\n"))
+
+
+def kernel_update_pending(node, rng, *, release="6.8.0-141-generic"):
+    """A newer kernel is installed than the one that runs"""
+    node.edits.append(("/boot", "", "vmlinuz-" + release))
+
+
+def restart_required(node, rng):
+    """An update waits for a reboot"""
+    node.edits.append(("/run/reboot-required", "", "*** System restart required ***\n"))
+
+
+def half_installed_package(node, rng, *, package="rdma-core"):
+    """A package that is half installed"""
+    node.edits.append((" ".join(MANAGERS["dpkg"][0]), f"ii \t{package}\t", f"iF \t{package}\t"))
+
+
+def extra_package(node, rng, *, package="qemu-system-x86", version="1:8.2.2+ds-0ubuntu1.4", source="qemu"):
+    """One package more, on a Debian family"""
+    bash = "ii \tbash\t5.2.21-2ubuntu4\tbash\n"
+    node.edits.append((" ".join(MANAGERS["dpkg"][0]), bash, f"{bash}ii \t{package}\t{version}\t{source}\n"))
+
+
+def altered(node, rng, *, what="uname -r", find="", put="6.8.0-31-generic\n"):
+    """Whatever has no name of its own: a command, file or directory says something else; an empty find stands for all it says"""
+    node.edits.append((what, find, put))
 
 
 def old_nic_firmware(node, rng, *, nic=0, firmware="28.43.2026"):
@@ -148,3 +192,23 @@ def benign_lines(node, rng):
         ],
     }
     log(node, rng, *texts[node.vendor], priority=6)
+
+
+def nvme_media_errors(node, rng, *, drive=0, count=12):
+    """An NVMe drive that could not read what it holds"""
+    node.nvmes[drive].media_errors = count
+
+
+def odd_nvme_firmware(node, rng, *, drive=0, firmware="GDC5902Q"):
+    """An NVMe drive at another firmware"""
+    node.nvmes[drive].firmware = firmware
+
+
+def other_cpu(node, rng, *, model="Intel(R) Xeon(R) Platinum 8468", cores=48):
+    """Processors of another model"""
+    node.cpu_model, node.cores_per_socket = model, cores
+
+
+def one_socket(node, rng):
+    """Half the processors are missing"""
+    node.sockets, node.numa_nodes = node.sockets // 2, node.numa_nodes // 2

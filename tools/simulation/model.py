@@ -120,3 +120,5 @@ class SimNode:
     unreachable: str = ""  # a reason: the node does not answer at all
     hung_tools: set = field(default_factory=set)  # argv[0] of tools that hang
     broken_tools: dict = field(default_factory=dict)  # argv[0] -> what it prints instead (exit status 1)
+    # (source, find, put) of what one command ("uname -r"), file ("/proc/cmdline") or directory says otherwise; find "": all of it
+    edits: list = field(default_factory=list)

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from accept_node import capture as captures
 
-from . import common, render_gpu, render_hardware, render_kernel, render_versions
+from . import common, edits, render_gpu, render_hardware, render_kernel, render_versions
 from .model import SimNode
 from .records import command, hung, merge
 
@@ -20,6 +20,7 @@ def capture(node: SimNode, recorded_at_s: float) -> dict:
     if node.unreachable:
         return {**head, **merge([]), "unreachable": node.unreachable}
     parts = merge([common.render(node, recorded_at_s), *(render(node) for render in RENDERERS)])
+    edits.apply(parts, node)
     parts["commands"] = [_spoiled(node, record) for record in parts["commands"]]
     return {**head, **parts}
 
