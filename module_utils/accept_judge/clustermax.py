@@ -85,7 +85,7 @@ class _Table:
     """The rows as they come, and what was wrong with them."""
 
     def __init__(self, path, built_in):
-        self.path, self.built_in = path, built_in["values"]
+        self.path, self.built_in = path, built_in.get("values", {})
         self.rows, self.errors, self.not_taken = {}, [], []
 
     def take(self, name: str, component) -> None:

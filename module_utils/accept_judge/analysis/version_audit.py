@@ -21,7 +21,7 @@ def analyse(data: dict, run) -> dict:
     """judged_<component>: the text that a floor is compared with; "none" where it is measured as absent, null with its _reason
     runc_copies, nvidia_container_toolkit_copies: [{path, judged}] · nic_firmware: [{device, firmware, board_id}] of ConnectX and BlueField
     without_floor: [{name, version, floor: null, floor_reason}] of what is installed and not in the table
-    <a>_fits_<b>: "same", or what both are · newest_kernel · drift_<what>: texts to compare between nodes
+    <a>_fits_<b>: "same", or what both are · newest_kernel · drift_<what>: texts to compare between nodes · <module>_loaded
     """
     components, system = data.get("components") or {}, _system(data.get("os"))
     table = run.standards.baselines.get("versions") or {}
@@ -158,7 +158,14 @@ def _drift(data, components) -> dict:
         "drift_nic_firmware": "none" if nics == [] else by_board,
         "drift_bios": _joined(bios, machine.get("product_name")) if bios else None,
         "drift_kernel": (components.get("kernel") or {}).get("version"),
+        "peermem_loaded": _loaded(data, "nvidia_peermem"),
+        "gdrdrv_loaded": _loaded(data, "gdrdrv"),
     }
+
+
+def _loaded(data, module) -> bool | None:
+    state = (data.get("modules") or {}).get(module)
+    return state and state != "none"
 
 
 def _joined(version, word) -> str | None:
