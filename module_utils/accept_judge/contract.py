@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import documents, nodesets
+from . import documents, grammar, nodesets
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,9 @@ def _faults(data: dict, standards, on):
         yield f"clusters.{name}", "this name stands twice"
     for cluster in clusters:
         yield from _cluster(cluster, standards)
-    keys = [(f"overrides.{key}", key) for key in data.get("overrides") or ()]
-    keys += [(f"clusters.{cluster['name']}.overrides.{key}", key) for cluster in clusters for key in cluster.get("overrides") or ()]
-    asked = _asked(standards)
-    for where, key in keys:
-        if key not in asked and not standards.known(str(key)):
-            yield where, "no check, profile, tier or baseline knows this key"
+    yield from _overrides("overrides", data.get("overrides"), standards)
+    for cluster in clusters:
+        yield from _overrides(f"clusters.{cluster['name']}.overrides", cluster.get("overrides"), standards)
     definition = data.get("definition")
     if isinstance(definition, str) and definition not in standards.definitions:
         yield "definition", f"{definition} is none of {', '.join(sorted(standards.definitions))}"
@@ -126,6 +123,17 @@ def _cluster(cluster: dict, standards):
         )
 
 
+def _overrides(where: str, overrides, standards):
+    for key, entry in overrides.items() if isinstance(overrides, dict) else ():
+        checks = [check for check in standards.checks if key in grammar.references(check.get("want"))]
+        if not checks and not standards.known(str(key)):
+            yield f"{where}.{key}", "no check, profile, tier or baseline knows this key"
+        value = entry.get("value") if isinstance(entry, dict) else None
+        faults = {grammar.want_fault(check["op"], grammar.put(check["want"], value)) for check in checks if value is not None}
+        for fault in sorted(faults - {""}):
+            yield f"{where}.{key}.value", fault
+
+
 def _waiver(where: str, waiver: dict, ids: set, on):
     if isinstance(waiver.get("check"), str) and waiver["check"] not in ids:
         yield f"{where}.check", f"there is no check {waiver['check']}"
@@ -147,9 +155,3 @@ def _waiver(where: str, waiver: dict, ids: set, on):
 def _listed(data: dict, key: str) -> list[dict]:
     value = data.get(key)
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
-
-
-def _asked(standards) -> set[str]:
-    from .grammar import references
-
-    return {key for check in standards.checks for key in references(check.get("want"))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import paths
-from .operators import ABSENT, COLLECTIVE, DESCRIBED, OPERATORS, WITHOUT_WANT, Outcome, canonical
+from .operators import ABSENT, COLLECTIVE, DESCRIBED, OPERATORS, WITHOUT_WANT, canonical
 from .wanted import Wanted
 
 ORDER = ("not_applicable", "pass", "waived", "warn", "not_measured", "fail")  # from best to worst
@@ -44,6 +44,8 @@ class Check:
         self.items = paths.lister(check["each"]) if "each" in check else None
         self.value = paths.getter(check["value"]) if "value" in check else None
         self.label = paths.getter(check["label"]) if "label" in check else None
+        self.compared: dict = {}
+        self.wants: dict = {}
         self.described: dict = {}  # a want as people read it
         self.of_items = self.op in WITHOUT_WANT and self.items is not None and self.value is None  # judges whether there are items at all
 
@@ -104,15 +106,28 @@ class Check:
             return self._judge_items(readings, wanted)
         if self.op == COLLECTIVE:
             return self.judge_alike(readings, wanted)
-        operator = OPERATORS[self.op]
         shown = self._shown_want(wanted, readings)
-        results = [
-            (reading, reading.verdict, reading.reason)
-            if reading.verdict
-            else (reading, *self._outcome(operator(reading.value, wanted.value)))
-            for reading in readings
-        ]
-        return self.summary(results, shown)
+        return self.summary([(reading, *self._verdict(reading, wanted)) for reading in readings], shown)
+
+    def _verdict(self, reading: Reading, wanted: Wanted) -> tuple[str, str]:
+        """(verdict, reason) of one reading. A fleet gives the same few values a thousand times: those are compared once."""
+        if reading.verdict:
+            return reading.verdict, reading.reason
+        value = reading.value
+        if isinstance(value, list | dict):
+            return self._compared(value, wanted)
+        key = (value.__class__, value, id(wanted))
+        known = self.compared.get(key)
+        if known is None:
+            known = self._compared(value, wanted)
+            if len(self.compared) < 10_000:
+                self.compared[key] = known
+                self.wants[id(wanted)] = wanted  # kept alive, so that its id is nobody else's
+        return known
+
+    def _compared(self, value, wanted: Wanted) -> tuple[str, str]:
+        ok, reason = OPERATORS[self.op](value, wanted.value)
+        return ("pass" if ok else "not_measured" if ok is None else self.failure), reason
 
     def _shown_want(self, wanted: Wanted, readings) -> Wanted:
         """For people: a row of the table of versions is said as the floor that applies."""
@@ -123,9 +138,6 @@ class Check:
         if key not in self.described:
             self.described[key] = wanted._replace(value=DESCRIBED[self.op](wanted.value, key[1]))
         return self.described[key]
-
-    def _outcome(self, outcome: Outcome) -> tuple[str, str]:
-        return ("pass" if outcome.ok else "not_measured" if outcome.ok is None else self.failure), outcome.reason
 
     def _judge_items(self, readings, wanted: Wanted) -> Judged:
         """empty and non_empty of the list of items itself."""

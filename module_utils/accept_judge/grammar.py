@@ -48,7 +48,7 @@ def _check_faults(check: dict, standards):
     elif "want" in check and op in WITHOUT_WANT:
         yield "want", f"{op} takes none"
     elif "want" in check:
-        message = _want_fault(op, check["want"])
+        message = want_fault(op, check["want"])
         if message:
             yield "want", message
     if op == COLLECTIVE and check["scope"] in ("node", "run") and "each" not in check and "value" not in check:
@@ -59,18 +59,18 @@ def _check_faults(check: dict, standards):
     if "default" in check and len(references(check.get("want"))) != 1:
         yield "default", "serves a want of exactly one $reference"
     if "default" in check:
-        message = _want_fault(op, _put(check["want"], check["default"]["value"]))
+        message = want_fault(op, put(check["want"], check["default"]["value"]))
         if message:
             yield "default", message
 
 
-def _put(want, value):
+def put(want, value):
     """The want with every reference replaced."""
     if isinstance(want, str) and want.startswith("$"):
         return value
     if isinstance(want, dict):
-        return {key: _put(part, value) for key, part in want.items()}
-    return [_put(part, value) for part in want] if isinstance(want, list) else want
+        return {key: put(part, value) for key, part in want.items()}
+    return [put(part, value) for part in want] if isinstance(want, list) else want
 
 
 def _is_reference(want) -> bool:
@@ -106,6 +106,7 @@ FORMS = {
 }
 
 
-def _want_fault(op: str, want) -> str:
+def want_fault(op: str, want) -> str:
+    """Why a want does not fit its operator, or nothing."""
     fits, form = FORMS.get(op, (lambda want: True, ""))
     return "" if fits(want) else f"{op} wants {form}"

@@ -15,6 +15,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.visitor import TreeInterpreter
 
+PLAIN_LIST = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[\*\])?")
 DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -59,7 +60,17 @@ def getter(path: str) -> Callable[[Any], Any]:
 @functools.cache
 def lister(path: str) -> Callable[[Any], list | None]:
     """Data -> list of Item and Unknown, or None where there is nothing to list (not measured). A single value is a list of one."""
-    tree = _parse(path)
+    tree, plain = _parse(path), PLAIN_LIST.fullmatch(path)
+    if plain:  # most are; they need no walk
+        name = plain[1]
+
+        def members(data):
+            value = data.get(name) if isinstance(data, dict) else None
+            return None if value is None else _enumerate(value) if isinstance(value, list) else [Item("", value)]
+
+        if not plain[2]:
+            return members
+        return lambda data: members(data) if isinstance(data, dict) and isinstance(data.get(name), list) else None
 
     def items(data):
         value = _eval(tree, data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 from pathlib import Path
 
 from . import analysis, documents, evidence, rollup
@@ -42,9 +41,8 @@ def use_version_table(standards, path: Path) -> None:
     """Put another table of minimum versions in the place of baselines/versions."""
     from . import clustermax
 
-    content = path.read_bytes()
-    standards.baselines["versions"] = clustermax.load(path)
-    standards.digests["baselines/versions"] = hashlib.sha256(content).hexdigest()
+    table, digest = clustermax.load(path, standards.baselines.get("versions") or {})
+    standards.baselines["versions"], standards.digests["baselines/versions"] = table, digest
 
 
 class _Judge:
@@ -63,7 +61,7 @@ class _Judge:
         self.hosts = self._listed()
         waivers, self.notes = contract.waivers(self.started_at.date()) if contract else ([], [])
         self.tally = tallies.Tally(waivers)
-        self.contexts, self.lookups = {}, {}
+        self.contexts, self.lookups, self.needed = {}, {}, {}
         for cluster in dict.fromkeys(
             [host.cluster for host in self.hosts] + [c["name"] for c in (contract.data["clusters"] if contract else ())]
         ):
@@ -98,6 +96,7 @@ class _Judge:
         tier = self.contract.tier if self.contract else None
         context, reason = settle(votes, agreed, tier, self.definition["id"], self.standards.profiles)
         self.contexts[cluster] = context
+        self.needed[cluster] = {check.concern for check in self.checks if check.scope == "node" and check.scoped(context) is None}
         reason = reason if reason.startswith("no profile") or not reason else f"no profile: {reason}"
         self.lookups[cluster] = Lookup(self.standards, self.contract, cluster, context["sku"], reason, self.started_at)
 
@@ -159,8 +158,7 @@ class _Judge:
         host.reachable = any(fact.envelope and not fact.unreachable for fact in facts.values())
         host.reasons = {concern: fact.reason for concern, fact in facts.items() if fact.data is None}
         known = {concern: self._data(fact, context, lookup) for concern, fact in facts.items()}
-        judged_alone = {check.concern for check in self.checks if check.scope == "node"}
-        host.tested = all(facts[concern].data is not None for concern in judged_alone)
+        host.tested = all(facts[concern].data is not None for concern in self.needed[host.cluster])
         for check in self.checks:
             fact, (data, reason) = facts[check.concern], known[check.concern]
             if check.scope == "node":

@@ -66,7 +66,7 @@ class Tally:
 
     def add_group(self, check: Check, cluster: str, hosts: list[str], judged: Judged, evidence: str = "") -> None:
         """The verdict on a rack or cluster; `hosts` are those that it is about (all of them, or the odd ones out)."""
-        evidence = evidence or evidence_path("{host}", check.concern)
+        evidence = evidence or evidence_path(hosts[0] if len(hosts) == 1 else "{host}", check.concern)
         waived = {host: waiver for host in hosts if (waiver := self._waiver(check, host, judged))}
         rest = [host for host in hosts if host not in waived]
         if waived:
@@ -101,7 +101,7 @@ class Tally:
     def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> None:
         self.counts[check.id]["waived" if waiver else judged.verdict] += 1
         if judged.verdict in FAILED and not waiver:
-            self.rows[check.id].append(_row(judged.verdict, hosts, len(hosts), judged.actual, judged, evidence, None))
+            self.rows[check.id].append(_row(judged.verdict, hosts, len(hosts) or 1, judged.actual, judged, evidence, None))
             return
         key = (judged.verdict, self._said(judged.wanted), judged.reason, id(waiver), repr(judged.items) if judged.items else "")
         folds = self.folds[check.id]

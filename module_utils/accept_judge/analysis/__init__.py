@@ -24,7 +24,7 @@ class View:
     run_dir: Path  # attachments stand below it
 
 
-def _module(name):
+def module_of(name):
     """The analysis module of a concern, or None. Import statements that AnsiballZ can see: it ships no others."""
     try:
         if name == "preflight":
@@ -50,7 +50,7 @@ _cache: dict = {}
 def enrich(concern: str, data: dict | None, view: View) -> dict | None:
     """The data with what the analysis adds. It adds: what the node said is never replaced."""
     if concern not in _cache:
-        _cache[concern] = _module(concern)
+        _cache[concern] = module_of(concern)
     module = _cache[concern]
     if module is None:
         return data
