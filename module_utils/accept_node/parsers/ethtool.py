@@ -1,8 +1,9 @@
-"""`ethtool DEV` (parse), `ethtool -g` (parse_rings), `-i` (parse_driver) and `-S` (parse_stats).
+"""`ethtool DEV` (parse), `ethtool -g` (parse_rings), `-i` (parse_driver), `-m` (parse_module) and `-S` (parse_stats).
 
 parse: {"device": "eth1", "speed_gbps": 1.0, "duplex": "Full", "link": true, "autoneg": true, "messages": ["Cannot get ..."]}
 parse_rings: {"device", "max": {"RX": 256, "RX Mini": None}, "current": {...}}
 parse_driver: {"driver": "mlx5_core", "version", "firmware", "bus": "0000:1b:00.0"}
+parse_module: {"identifier": "0x19", "type": "OSFP", "vendor": "NVIDIA", "part": "MMA4Z00-NS400", "serial": "MT2...", "temperature_c": 55.1}
 parse_stats: {"counters": {"tx_packets": 25}}
 """
 
@@ -70,6 +71,20 @@ def parse_driver(text: str) -> dict:
     fields = _fields(text, " -i", "driver")
     names = {"driver": "driver", "version": "version", "firmware": "firmware-version"}
     return {**{ours: word(fields.get(theirs)) for ours, theirs in names.items()}, "bus": pci_address(fields.get("bus-info"))}
+
+
+def parse_module(text: str) -> dict:
+    """Transceiver or cable of a port."""
+    fields = _fields(text, " -m", "Identifier")
+    kind = re.fullmatch(r"(0x[0-9a-fA-F]{2})(?: \((.{1,80})\))?", fields["Identifier"])
+    temperature = re.match(r"(-?[0-9]{1,3}(?:\.[0-9]{1,2})?) degrees C", fields.get("Module temperature", ""))
+    names = {"vendor": "Vendor name", "part": "Vendor PN", "serial": "Vendor SN"}
+    return {
+        "identifier": kind.group(1) if kind else None,
+        "type": kind.group(2) if kind else None,
+        **{ours: word(fields.get(theirs)) for ours, theirs in names.items()},
+        "temperature_c": float(temperature.group(1)) if temperature else None,
+    }
 
 
 def parse_stats(text: str) -> dict:
