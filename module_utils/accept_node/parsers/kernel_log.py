@@ -177,7 +177,9 @@ def _without_follow_ups(events):
 
     def group(event):
         user = event["facility"] not in (None, "kern")
-        return event["kind"], event["code"], user, None if event["kind"] in ("oom", "mce") else event["pci"]
+        if event["kind"] in ("oom", "mce", "edac"):  # EDAC tells which memory it was that a machine check was logged for
+            return "mce" if event["kind"] == "edac" else event["kind"], user
+        return event["kind"], event["code"], event["pci"], user
 
     told = {group(event) for event in events if not event.get("follow_up")}
     return [event for event in events if not event.pop("follow_up", False) or group(event) not in told]
