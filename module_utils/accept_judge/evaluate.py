@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import paths
 from .operators import ABSENT, COLLECTIVE, DESCRIBED, OPERATORS, WITHOUT_WANT, canonical
-from .wanted import Wanted
+from .wanted import Wanted, source_text
 
 ORDER = ("not_applicable", "pass", "waived", "warn", "not_measured", "fail")  # from best to worst
 RANK = {verdict: rank for rank, verdict in enumerate(ORDER)}
@@ -60,6 +60,17 @@ class Check:
         verdict = "not_measured" if applies is None else "not_applicable"
         return Judged(verdict, reason=f"applies where {self.data['applies']}; here {shown}")
 
+    def shown(self, wanted: Wanted, actual) -> Wanted:
+        """The want as people read it: a row of the table of versions is said as the floor that applies."""
+        if self.op not in DESCRIBED:
+            return wanted
+        key = (id(wanted), actual if isinstance(actual, str) else None)
+        if key not in self.described:
+            self.wants[id(wanted)] = wanted  # kept alive, so that its id is nobody else's
+            origin = wanted.origin or f"check: {source_text(self.data)}"
+            self.described[key] = Wanted(DESCRIBED[self.op](wanted.value, key[1]), origin, wanted.reason)
+        return self.described[key]
+
     def readings(self, data: dict, blame: str) -> list[Reading] | Judged:
         """What the data holds for the check, or a verdict where there is nothing to read. `blame` says what else went wrong on the node."""
         if self.items is None:
@@ -106,8 +117,7 @@ class Check:
             return self._judge_items(readings, wanted)
         if self.op == COLLECTIVE:
             return self.judge_alike(readings, wanted)
-        shown = self._shown_want(wanted, readings)
-        return self.summary([(reading, *self._verdict(reading, wanted)) for reading in readings], shown)
+        return self.summary([(reading, *self._verdict(reading, wanted)) for reading in readings], wanted)
 
     def _verdict(self, reading: Reading, wanted: Wanted) -> tuple[str, str]:
         """(verdict, reason) of one reading. A fleet gives the same few values a thousand times: those are compared once."""
@@ -122,22 +132,12 @@ class Check:
             known = self._compared(value, wanted)
             if len(self.compared) < 10_000:
                 self.compared[key] = known
-                self.wants[id(wanted)] = wanted  # kept alive, so that its id is nobody else's
+                self.wants[id(wanted)] = wanted
         return known
 
     def _compared(self, value, wanted: Wanted) -> tuple[str, str]:
         ok, reason = OPERATORS[self.op](value, wanted.value)
         return ("pass" if ok else "not_measured" if ok is None else self.failure), reason
-
-    def _shown_want(self, wanted: Wanted, readings) -> Wanted:
-        """For people: a row of the table of versions is said as the floor that applies."""
-        if self.op not in DESCRIBED:
-            return wanted
-        actual = readings[0].value if len(readings) == 1 else None
-        key = (id(wanted), actual if isinstance(actual, str) else None)
-        if key not in self.described:
-            self.described[key] = wanted._replace(value=DESCRIBED[self.op](wanted.value, key[1]))
-        return self.described[key]
 
     def _judge_items(self, readings, wanted: Wanted) -> Judged:
         """empty and non_empty of the list of items itself."""

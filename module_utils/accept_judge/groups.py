@@ -14,9 +14,9 @@ from .wanted import Wanted
 class Group:
     """What one check has read on the hosts of one rack or cluster."""
 
-    def __init__(self, check: Check, title: str, cluster: str, context: dict, wanted: Wanted):
+    def __init__(self, check: Check, title: str, cluster: str, settled: Judged | None, wanted: Wanted):
         self.check, self.title, self.cluster, self.wanted = check, title, cluster, wanted
-        self.settled = check.scoped(context)  # where the check does not apply
+        self.settled = settled  # what is said where the check does not apply
         if self.settled is None and wanted.reason:
             self.settled = Judged("not_measured", wanted=wanted, reason=wanted.reason)
         self.hosts: list[str] = []

@@ -24,6 +24,8 @@ ABSENT = "none"  # how collectors write the measured absence of something that h
 
 def canonical(value) -> str:
     """A key under which equal values are equal: 1 and 1.0 are, 1 and true are not."""
+    if value.__class__ is str:
+        return f'"{value}"'  # most are; no other kind begins with a quote
     return json.dumps(_plain_numbers(value), sort_keys=True, ensure_ascii=False)
 
 
@@ -227,6 +229,11 @@ def _floor_text(row, actual) -> str:
     return versions.wanted_text(row, actual) if isinstance(row, dict) else row
 
 
-DESCRIBED: dict[str, Callable[[Any, Any], Any]] = {"version_floor": _floor_text}  # how a want is said, where it is more than a value
+# How a want is said to people, where it is more than a value or none.
+DESCRIBED: dict[str, Callable[[Any, Any], Any]] = {
+    "version_floor": _floor_text,
+    "empty": lambda wanted, actual: ABSENT,
+    "non_empty": lambda wanted, actual: "at least one",
+}
 WITHOUT_WANT = ("empty", "non_empty")
 COLLECTIVE = "all_equal"  # judges all values at once: see groups.py

@@ -61,7 +61,7 @@ class _Judge:
         self.hosts = self._listed()
         waivers, self.notes = contract.waivers(self.started_at.date()) if contract else ([], [])
         self.tally = tallies.Tally(waivers)
-        self.contexts, self.lookups, self.needed = {}, {}, {}
+        self.contexts, self.lookups, self.scoped, self.needed = {}, {}, {}, {}
         for cluster in dict.fromkeys(
             [host.cluster for host in self.hosts] + [c["name"] for c in (contract.data["clusters"] if contract else ())]
         ):
@@ -96,7 +96,8 @@ class _Judge:
         tier = self.contract.tier if self.contract else None
         context, reason = settle(votes, agreed, tier, self.definition["id"], self.standards.profiles)
         self.contexts[cluster] = context
-        self.needed[cluster] = {check.concern for check in self.checks if check.scope == "node" and check.scoped(context) is None}
+        scoped = self.scoped[cluster] = {check.id: check.scoped(context) for check in self.checks}
+        self.needed[cluster] = {check.concern for check in self.checks if check.scope == "node" and scoped[check.id] is None}
         reason = reason if reason.startswith("no profile") or not reason else f"no profile: {reason}"
         self.lookups[cluster] = Lookup(self.standards, self.contract, cluster, context["sku"], reason, self.started_at)
 
@@ -159,13 +160,15 @@ class _Judge:
         host.reasons = {concern: fact.reason for concern, fact in facts.items() if fact.data is None}
         known = {concern: self._data(fact, context, lookup) for concern, fact in facts.items()}
         host.tested = all(facts[concern].data is not None for concern in self.needed[host.cluster])
+        blames = {concern: _blame(fact) for concern, fact in facts.items()}
         for check in self.checks:
             fact, (data, reason) = facts[check.concern], known[check.concern]
             if check.scope == "node":
                 if host.member:
-                    self.tally.add_host(check, host.name, self._judge(check, data, reason, context, lookup, _blame(fact)))
+                    settled = self.scoped[host.cluster][check.id]
+                    self.tally.add_host(check, host.name, settled or self._judge(check, data, reason, lookup, blames[check.concern]))
             elif check.scope != "run" and (host.member or fact.of_cluster):
-                self._group(check, host, context).add(host.name, data, reason, _blame(fact), host.member, fact.of_cluster)
+                self._group(check, host).add(host.name, data, reason, blames[check.concern], host.member, fact.of_cluster)
 
     def _data(self, fact: evidence.Fact, context: dict, lookup: Lookup) -> tuple[dict | None, str]:
         """The data with what the analysis adds, or None and the reason."""
@@ -176,22 +179,20 @@ class _Judge:
             return None, f"the judge's analysis of {fact.concern} failed: {type(error).__name__}: {error}"
 
     @staticmethod
-    def _judge(check: Check, data, reason: str, context: dict, lookup: Lookup, blame: str) -> Judged:
+    def _judge(check: Check, data, reason: str, lookup: Lookup, blame: str) -> Judged:
         try:
-            return check.scoped(context) or (
-                Judged("not_measured", wanted=lookup.of(check.data), reason=reason)
-                if data is None
-                else check.judge(data, lookup.of(check.data), reason or blame)
-            )
+            wanted = lookup.of(check.data)
+            return Judged("not_measured", wanted=wanted, reason=reason) if data is None else check.judge(data, wanted, reason or blame)
         except Exception as error:  # as above
             return Judged("not_measured", reason=f"the judge failed at this check: {type(error).__name__}: {error}")
 
-    def _group(self, check: Check, host: rollup.Host, context: dict) -> Group:
+    def _group(self, check: Check, host: rollup.Host) -> Group:
         rack = host.rack if check.scope == "rack" else None
         key = (check.id, host.cluster, rack)
         if key not in self.groups:
+            wanted = self.lookups[host.cluster].of(check.data)
             title = f"cluster {host.cluster}" if rack is None else f"rack {rack} of {host.cluster}"
-            self.groups[key] = (check, Group(check, title, host.cluster, context, self.lookups[host.cluster].of(check.data)))
+            self.groups[key] = (check, Group(check, title, host.cluster, self.scoped[host.cluster][check.id], wanted))
         return self.groups[key][1]
 
     def _judge_run(self, nodes: list[rollup.Host]) -> None:
@@ -210,7 +211,7 @@ class _Judge:
         lookup = Lookup(self.standards, self.contract, "", None, "the run as a whole has no SKU", self.started_at)
         for check in self.checks:
             if check.scope == "run":
-                self.tally.add_run(check, self._judge(check, {"tables": tables, "hosts": hosts}, "", context, lookup, ""))
+                self.tally.add_run(check, check.scoped(context) or self._judge(check, {"tables": tables, "hosts": hosts}, "", lookup, ""))
 
     def _left_out(self) -> list[dict]:
         """Concerns that there are checks of, and that this verdict is not about."""
@@ -219,12 +220,12 @@ class _Judge:
 
     def _changed(self) -> list[str]:
         """Standards or a contract other than those that the run began with: no shopping for thresholds unseen."""
-        began = [("standards", (self.run.get("standards") or {}).get("sha256"), self.standards.sha256)]
-        began.append(("contract", (self.run.get("contract") or {}).get("sha256"), self.contract.sha256 if self.contract else None))
+        began = [("standards", self.run.get("standards"), self.standards.sha256)]
+        began.append(("contract", self.run.get("contract"), self.contract.sha256 if self.contract else "none"))
         return [
-            f"judged by a {name} that the run did not begin with: {(now or 'none')[:12]}, then {(before or 'none')[:12]}"
+            f"{name} not as when the run began: sha256 {before['sha256'][:12]} then, {now[:12]} now"
             for name, before, now in began
-            if before and before != now
+            if before and before.get("sha256") and before["sha256"] != now
         ]
 
 

@@ -94,12 +94,16 @@ class Tally:
         self._mark(check, host, verdict)
 
     def _mark(self, check: Check, host: str, verdict: str) -> None:
+        """A host is as bad as its worst row; what only informs makes it neither better nor worse."""
+        if check.severity == "info":
+            return
         known = self.worst[host]
         if check.concern not in known or RANK[verdict] > RANK[known[check.concern]]:
             known[check.concern] = verdict
 
     def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> None:
         self.counts[check.id]["waived" if waiver else judged.verdict] += 1
+        judged = judged._replace(wanted=check.shown(judged.wanted, judged.actual)) if judged.verdict != "not_applicable" else judged
         if judged.verdict in FAILED and not waiver:
             self.rows[check.id].append(_row(judged.verdict, hosts, len(hosts) or 1, judged.actual, judged, evidence, None))
             return

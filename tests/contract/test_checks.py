@@ -50,7 +50,7 @@ def verdict_on(check_id: str, fixture: dict, data: dict) -> str:
     if check.scope in ("node", "run"):
         judged = check.scoped(context) or check.judge(enriched(check, data, context, lookup), lookup.of(check.data))
         return judged.verdict
-    group = Group(check, "cluster c", "c", context, lookup.of(check.data))
+    group = Group(check, "cluster c", "c", check.scoped(context), lookup.of(check.data))
     for host, one in data["hosts"].items():
         group.add(host, enriched(check, one, context, lookup), "", "", True, False)
     return max((judged.verdict for _, judged, _ in group.results()), key=RANK.__getitem__)

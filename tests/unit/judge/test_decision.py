@@ -224,7 +224,7 @@ def test_standards_or_contract_that_the_run_did_not_begin_with(judge):
         contract(),
         run={"standards": {"sha256": "f" * 64}, "contract": {"path": "/k.yml", "sha256": "e" * 64}},
     )
-    assert len([reason for reason in card["decision"]["reasons"] if "did not begin with" in reason]) == 2
+    assert len([reason for reason in card["decision"]["reasons"] if "not as when the run began" in reason]) == 2
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,26 @@ def test_run_scope_sees_the_tables_and_their_age(judge):
     card = judge(checks, {"n1": {"thing": {"count": 8}}}, **{"baselines/table": baseline})
     (row,) = rows_of(card, "thing.count")
     assert (row["verdict"], row["actual"], row["nodes"], row["evidence"]) == ("warn", 103, "", "run.json")
+
+
+def test_a_floor_is_said_in_words_whether_or_not_there_is_a_version(judge):
+    row = {
+        "title": "X",
+        "rule": "minimum",
+        "floors": {"any": {"version": "1.2", "advisory": "bulletin 7", "cves": [], "fixed_on": "2026-01-01"}},
+    }
+    baseline = {"as_of": "2026-08-19", "values": {"versions.x": {"value": row, "source": "test"}}}
+    facts = {"n1": {"thing": {"count": "1.3"}}, "n2": {"thing": {"count": "1.0"}}, "n3": {"thing": {"count": None}}, "n4": {"thing": None}}
+    card = judge([check(op="version_floor", want="$versions.x")], facts, **{"baselines/table": baseline})
+    assert [row["verdict"] for row in rows_of(card, "thing.count")] == ["fail", "not_measured", "not_measured", "pass"]
+    assert all(row["wanted"].startswith("1.2 ") and "bulletin 7" in row["wanted"] for row in rows_of(card, "thing.count"))
+
+
+def test_what_only_informs_makes_a_host_neither_better_nor_worse(judge):
+    checks = [check(), check("thing.note", severity="info", value="note", want=1)]
+    card = judge(checks, {"n1": {"thing": {"count": 8, "note": None}}, "n2": {"thing": {"count": 8, "note": 2}}})
+    assert [(host["worst"], host["counts"]) for host in card["hosts"]] == [
+        ("pass", {"not_measured": 1, "pass": 1}),
+        ("pass", {"warn": 1, "pass": 1}),
+    ]
+    assert card["decision"]["verdict"] == "accepted"
