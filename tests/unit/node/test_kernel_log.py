@@ -97,3 +97,9 @@ def test_records_of_programs_and_of_a_module():
     found = [event["facility"] for event in log["events"]]
     assert {name: found.count(name) for name in facilities} == facilities
     assert (log["lines"], log["records"]) == (9, 8)
+
+
+@pytest.mark.parametrize("rest", ["154, GPU recovery action) changed from 0x0 (", "154 ), (", "154,", "154, pid=, name=,", "154, pid=12"])
+def test_odd_and_cut_messages_keep_their_code(rest):
+    event = kernel_log.parse("[    1.000000] NVRM: Xid (PCI:0000:1b:00): " + rest)["events"][0]
+    assert (event["code"], event["pci"], event["detail"]) == (154, "0000:1b:00.0", {})
