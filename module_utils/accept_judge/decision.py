@@ -21,16 +21,16 @@ def decide(definition: dict, cards: list[dict], coverage: dict, delivery: dict, 
         raise NoVerdict("not one check could be scored: " + _first_reason(cards))
     rejecting = _lines(cards, FAILED, definition["reject"], "failed")
     lacking = _lines(cards, ("not_measured",), definition["incomplete"], "not measured") + _gaps(definition, cards, delivery, phases)
+    demonstration = coverage["replayed_hosts"] > 0
+    if demonstration:  # captures say what machines answered once; nobody can accept a machine by them
+        replayed = f"{coverage['replayed_hosts']} of {coverage['nodes']['listed']} nodes are replayed from captures"
+        lacking.insert(0, f"a demonstration: {replayed}; nothing is accepted by it")
     others = [severity for severity in definition["exceptions"] if severity not in definition["reject"]]
     unread = [severity for severity in definition["exceptions"] if severity not in definition["incomplete"]]
     exceptions = _lines(cards, FAILED, others, "failed") + _lines(cards, ("not_measured",), unread, "not measured")
     exceptions += _lines(cards, ("waived",), SEVERITIES, "waived")
     verdict = "rejected" if rejecting else "incomplete" if lacking else "accepted_with_exceptions" if exceptions else "accepted"
-    demonstration = coverage["replayed_hosts"] > 0
     reasons = rejecting + lacking + exceptions + notes
-    if demonstration:
-        replayed = f"{coverage['replayed_hosts']} of {coverage['nodes']['listed']} nodes are replayed from captures"
-        reasons.insert(0, f"a demonstration: {replayed}; nothing is accepted by it")
     return {"verdict": verdict, "exit_code": EXIT_CODES[verdict], "demonstration": demonstration, "reasons": reasons}
 
 

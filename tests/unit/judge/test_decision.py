@@ -95,10 +95,10 @@ def test_a_surplus_in_one_cluster_does_not_hide_a_gap_in_another(judge):
     assert card["coverage"]["nodes"]["not_measured"] == 1
 
 
-def test_one_replayed_host_makes_a_demonstration(judge):
+def test_one_replayed_host_makes_a_demonstration_that_is_never_accepted(judge):
     hosts = [{"name": "n1", "cluster": "c", "rack": "r", "replay": True}, {"name": "n2", "cluster": "c", "rack": "r", "replay": False}]
     card = judge([check()], {"n1": GOOD, "n2": GOOD}, contract(), run={"hosts": hosts})
-    assert decision(card) == ("accepted", 0)
+    assert decision(card) == ("incomplete", 11), "a replayed machine is never accepted"
     assert card["decision"]["demonstration"] is True
     assert card["decision"]["reasons"][0].startswith("a demonstration: 1 of 2 nodes")
     card = judge([check()], {"n1": GOOD, "n2": {"thing": fleet.envelope("n2", "thing", {"count": 8}, mode="replay")}}, contract())
