@@ -103,7 +103,8 @@ class Tally:
 
     def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> None:
         self.counts[check.id]["waived" if waiver else judged.verdict] += 1
-        judged = judged._replace(wanted=check.shown(judged.wanted, judged.actual)) if judged.verdict != "not_applicable" else judged
+        if judged.wanted.value is not None or judged.verdict != "not_applicable":
+            judged = judged._replace(wanted=check.shown(judged.wanted, judged.actual))
         if judged.verdict in FAILED and not waiver:
             self.rows[check.id].append(_row(judged.verdict, hosts, len(hosts) or 1, judged.actual, judged, evidence, None))
             return

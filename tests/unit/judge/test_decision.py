@@ -105,6 +105,13 @@ def test_one_replayed_host_makes_a_demonstration_that_is_never_accepted(judge):
     assert card["decision"]["demonstration"] is True  # the envelope says it, whatever the inventory says
 
 
+def test_a_demonstration_can_still_be_rejected(judge):
+    hosts = [{"name": "n1", "cluster": "c", "rack": "r", "replay": True}, {"name": "n2", "cluster": "c", "rack": "r", "replay": True}]
+    card = judge([check()], {"n1": GOOD, "n2": BAD}, contract(), run={"hosts": hosts})
+    assert decision(card) == ("rejected", 10)
+    assert card["decision"]["demonstration"] is True
+
+
 def test_a_waived_failure_is_waived_and_never_a_pass(judge):
     card = judge([check()], {"n1": GOOD, "n2": BAD}, contract(waivers=[waiver()]))
     assert decision(card) == ("accepted_with_exceptions", 0)

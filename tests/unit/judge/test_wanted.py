@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
+import fleet
 import pytest
 from accept_judge.documents import DocumentError
+from accept_judge.scorecard import score
 from fleet import PROFILE, check, contract, rows_of
 
 COUNT = [check(want="$gpu.count", default={"value": 1, "source": "default source"}), check("thing.other", value="x", want=1)]
@@ -93,3 +98,24 @@ def test_different_skus_in_one_cluster_need_a_contract(judge):
 def test_a_reference_that_leads_nowhere_is_an_error_of_the_standards(judge):
     with pytest.raises(DocumentError, match=r"checks/thing.yml: thing.count.want: \$gpu.colour stands in no profile"):
         judge([check(want="$gpu.colour")], FACTS)
+
+
+def test_another_table_of_versions_takes_the_place_of_ours(tmp_path, root):
+    """Judged by a published table: its floor, its date, its digest; and what it does not hold has no floor."""
+    table = {
+        "schemaVersion": 1,
+        "generated": "2026-11-25T09:50:44Z",
+        "maxAgeDays": 10,
+        "components": {"docker": {"kind": "minimum", "minimum": "29.9.2", "fixAvailability": {"available": "2026-10-20T00:00:00Z"}}},
+    }
+    path = tmp_path / "minimum-versions.json"
+    path.write_text(json.dumps(table), encoding="utf-8")
+    components = {name: {"version": "29.8.0", "package": "none"} for name in ("docker", "dcgm")}
+    run_dir = fleet.write_run(tmp_path / "run", {"n1": {"version_audit": {"components": components}}})
+    card = score(run_dir, root / "standards", version_table=path)
+    docker, dcgm = (rows_of(card, f"versions.{name}_floor")[0] for name in ("docker", "dcgm"))
+    assert (docker["verdict"], docker["actual"]) == ("fail", "29.8.0")
+    assert "29.9.2" in docker["wanted"]
+    assert "as of 2026-11-25, 5 days old, sha256 " + hashlib.sha256(path.read_bytes()).hexdigest()[:12] in docker["wanted_from"]
+    assert dcgm["verdict"] == "not_measured"
+    assert rows_of(card, "versions.table_age")[0]["verdict"] == "pass"
