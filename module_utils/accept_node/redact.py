@@ -15,8 +15,8 @@ from .secrets import map_texts, remove_secrets
 
 # Identities that only their surroundings tell. Group 1 is the value.
 _SERIAL = re.compile(
-    r"(?im)(?:\b(?:[\w-]*serial(?:[ _-]?(?:number|no|num))?|s/n|sn|(?:asset|service)[ _]tag)[\"']?[ \t]*[:=][ \t]*[\"']?"
-    r"|<[\w-]*serial[\w-]*>\s*|serial number is[ \t]+)([A-Za-z0-9][\w.-]{3,})"
+    r"(?im)(?:(?:serial(?:[ _-]?(?:number|no|num))?|\bs/n|\bsn|\b(?:asset|service)[ _]tag)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"|serial[\w-]{0,32}>\s*|serial number is[ \t]+)([A-Za-z0-9][\w.-]{3,})"
 )
 _USER = re.compile(r"(?:/home/|\buid=\d+\(|\b(?:USER|LOGNAME|SUDO_USER)=)([a-z_][\w.-]*)")
 _SERVER = re.compile(r"(?m)(?:^([A-Za-z][\w.-]*):/\S*\s+(?:on\s+)?/\S*\s+(?:type\s+)?(?:nfs|lustre|ceph|beegfs|fuse|glusterfs))")
@@ -147,7 +147,7 @@ class Redactor:
 
         def replace(match):
             doubtful = version or int(match.group(0).split(".")[0]) < 10
-            sure = _BEFORE.search(line[: match.start()]) or _AFTER.match(line[match.end() :])
+            sure = _BEFORE.search(line[max(0, match.start() - 40) : match.start()]) or _AFTER.match(line[match.end() :])
             return match.group(0) if doubtful and not sure else self._ipv4(match.group(0))
 
         return _IPV4.sub(replace, line)
