@@ -55,14 +55,15 @@ clock:
   returned: when the node was read
 """
 
-import base64  # noqa: E402
-import gzip  # noqa: E402
-import json  # noqa: E402
+import base64
+import gzip
+import json
 
-from ansible.module_utils.accept_node import capture as captures  # noqa: E402
-from ansible.module_utils.accept_node.envelope import collect, envelope  # noqa: E402
-from ansible.module_utils.accept_node.node import LiveNode, RecordingNode, ReplayNode  # noqa: E402
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.accept_node import capture as captures
+from ansible.module_utils.accept_node.envelope import collect, envelope
+from ansible.module_utils.accept_node.node import LiveNode, RecordingNode, ReplayNode
+from ansible.module_utils.accept_node.secrets import CleanNode
+from ansible.module_utils.basic import AnsibleModule
 
 
 def _preflight():
@@ -121,7 +122,7 @@ def main():
     if capture and capture.get("unreachable"):
         lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
         module.exit_json(changed=False, envelopes=lost, attachments=[])
-    node = RecordingNode(ReplayNode(capture) if capture else LiveNode())
+    node = RecordingNode(CleanNode(ReplayNode(capture) if capture else LiveNode()))  # secrets never reach evidence
     start = node.now()
     envelopes = read(concerns, node)
     attachments = []
