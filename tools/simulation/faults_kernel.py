@@ -9,6 +9,7 @@ LINES = {
     "peermem": "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing",
     "pcie_corrected": "nvidia {gpu}: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)",
     "memory_corrected": "EDAC MC1: 1 CE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0 (channel:0 slot:0 page:0x3a1f)",
+    "machine_check_logged": "mce: [Hardware Error]: Machine check events logged",
     "cpu_hot": "mce: CPU12: Package temperature above threshold, cpu clock throttled (total events = 841)",
     "oom_cgroup": "Memory cgroup out of memory: Killed process 48213 (python3) total-vm:81214848kB, anon-rss:74382012kB, file-rss:0kB",
     "hung_task": "INFO: task python3:48213 blocked for more than 120 seconds.",
