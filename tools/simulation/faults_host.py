@@ -42,6 +42,11 @@ def driver_not_loaded(node, rng):
     node.edits += [(path, "", None) for path in ("/proc/driver/nvidia/version", "/sys/module/nvidia/version")]
 
 
+def module_missing(node, rng, *, module="gdrdrv"):
+    """A kernel module that is not loaded"""
+    node.modules = [name for name in node.modules if name != module]
+
+
 def driver_update_pending(node, rng, *, version="580.178.01"):
     """Another driver on disk than the one that runs"""
     module = "amdgpu" if node.vendor == "amd" else "nvidia"
