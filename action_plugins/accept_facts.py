@@ -40,7 +40,7 @@ class ActionModule(ActionBase):
         if result.get("failed") and "envelopes" not in result:
             if not _crashed(result):
                 return result
-            lost = f"module did not run: {_last_line(result)}"
+            lost = f"module did not run: {_why(result)}"
         after = time.time()
         if lost:
             mode = "replay" if self._task.args.get("replay") else "live"
@@ -60,10 +60,13 @@ def _crashed(result) -> bool:
     return "module_stderr" in result or "exception" in result or "module_stdout" in result
 
 
-def _last_line(result) -> str:
-    text = "\n".join(str(result.get(key, "")) for key in ("module_stdout", "module_stderr")) or str(result.get("msg", ""))
+def _why(result) -> str:
+    """The last line of what the node said instead of an answer, or what it means."""
+    text = "\n".join(str(result.get(key, "")) for key in ("module_stdout", "module_stderr", "exception"))
+    if "future feature annotations is not defined" in text or "minimum of Python version" in text:
+        return "the node's Python is older than 3.8; install a newer one there and set ansible_python_interpreter"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Shared connection to")]
-    return (lines[-1] if lines else str(result.get("msg", "no output")))[:300]
+    return (lines[-1] if lines else _one_line(result.get("msg", "no output")))[:300]
 
 
 def _one_line(error) -> str:

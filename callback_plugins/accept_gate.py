@@ -41,17 +41,11 @@ class CallbackModule(CallbackBase):
         self.code = None
 
     def v2_runner_on_ok(self, result):
-        self._remember(result)
+        self.opened = self.opened or task_of(result).action == "accept_preflight"
+        self.code = data_of(result).get("accept_gate_code", self.code)
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        self._remember(result)
-
-    def _remember(self, result):
-        data = data_of(result)
-        if "accept_gate_code" in data:
-            self.code = data["accept_gate_code"]
-        elif task_of(result).action == "accept_preflight" and not data.get("failed"):
-            self.opened = True
+        self.code = data_of(result).get("accept_gate_code", self.code)
 
     def v2_playbook_on_stats(self, stats):
         code = NO_VERDICT if self.opened and self.code is None else self.code

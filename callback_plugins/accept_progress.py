@@ -103,8 +103,8 @@ class CallbackModule(Default):
             self._say("\n".join(data["accept_summary"]), C.COLOR_ERROR)
         else:
             host = getattr(result, "host", None) or result._host
-            lines = data.get("accept_errors") or [str(data.get("msg", "failed"))]
-            self._say("\n".join(f"ERROR {host.get_name()}: {line}" if len(lines) == 1 else f"ERROR {line}" for line in lines), C.COLOR_ERROR)
+            lines = data.get("accept_errors") or [f"{host.get_name()}: {data.get('msg', 'failed')}"]
+            self._say("\n".join(f"ERROR {line}" for line in lines), C.COLOR_ERROR)
 
     def v2_runner_on_skipped(self, result):
         self._count()

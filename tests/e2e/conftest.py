@@ -16,23 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 
 
-def simulate(folder: Path, faults=(), nodes="node[1-4]", **cluster) -> Path:
-    """Captures, inventory and contract of a small cluster."""
-    spec = {
-        "seed": 3,
-        "clusters": [
-            {
-                "name": "small",
-                "sku": "b200_hgx",
-                "nodes": nodes,
-                "racks": {"r1": "node[1-2]", "r2": "node[3-4]"},
-                "transport": "infiniband",
-                "scheduler": "slurm",
-                "faults": list(faults),
-                **cluster,
-            }
-        ],
-    }
+def simulate(folder: Path, faults=()) -> Path:
+    """Captures, inventory and contract of a small cluster: node-01 to node-04 in two racks."""
+    cluster = {"name": "small", "prefix": "node", "sku": "b200_hgx", "transport": "infiniband", "scheduler": "slurm"}
+    spec = {"schema": 1, "seed": 3, "clusters": [{**cluster, "nodes": 4, "racks": {"r1": 2, "r2": 2}}], "faults": list(faults)}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spec.yml").write_text(yaml.safe_dump(spec, sort_keys=False))
     subprocess.run([sys.executable, ROOT / "tools" / "simulate", folder / "spec.yml", folder], check=True, stdout=subprocess.DEVNULL)
@@ -78,7 +65,7 @@ def healthy(tmp_path_factory):
 @pytest.fixture(scope="session")
 def faulty(tmp_path_factory):
     faults = [
-        {"fault": "gpu_half_pcie_width", "node": "node2"},
-        {"fault": "unreachable", "node": "node4"},
+        {"fault": "gpu_half_pcie_width", "hosts": "node-02"},
+        {"fault": "unreachable", "hosts": "node-04"},
     ]
     return simulate(tmp_path_factory.mktemp("faulty"), faults)

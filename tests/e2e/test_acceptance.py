@@ -16,17 +16,18 @@ def test_healthy_replayed_nodes_are_a_demonstration_and_never_accepted(healthy, 
     assert run.card["decision"]["demonstration"] is True
     assert run.card["decision"]["verdict"] == "incomplete"
     assert run.card["coverage"]["rows"]["fail"] == 0
-    assert run.card["coverage"]["nodes"] == {"delivered": 4, "listed": 4, "reachable": 4, "tested": 4}
+    nodes = {"delivered": 4, "listed": 4, "reachable": 4, "tested": 4, "passed": 4, "failed": 0, "waived": 0, "not_measured": 0}
+    assert run.card["coverage"]["nodes"] == nodes
     assert "DEMONSTRATION" in run.text
 
 
 def test_a_fault_rejects_and_a_lost_node_is_not_measured_while_the_others_finish(faulty, tmp_path):
     run = playbook(tmp_path, faulty / "hosts.yml")
     assert run.rc == 10, run.text
-    assert "node4: unreachable" in run.text
+    assert "node-04: unreachable" in run.text
     assert run.card["coverage"]["nodes"]["reachable"] == 3
     failing = {row["nodes"] for check in run.card["checks"] for row in check["rows"] if row["verdict"] == "fail" and "pcie" in check["id"]}
-    assert failing == {"node2"}
+    assert failing == {"node-02"}
     for name in ("report.html", "report.md", "junit.xml", "punch_list.csv", "plan.json", "run.json", "contract.yml"):
         assert (run.run_dir / name).stat().st_size > 0
 
@@ -39,7 +40,7 @@ def test_without_enforcement_the_verdict_is_printed_and_the_code_is_zero(faulty,
 
 
 def test_a_limit_does_not_shrink_what_was_delivered(healthy, tmp_path):
-    run = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node1")
+    run = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node-01")
     assert run.rc == 11, run.text
     assert run.card["coverage"]["nodes"]["delivered"] == 4
     assert run.card["coverage"]["nodes"]["tested"] == 1
@@ -58,8 +59,8 @@ def test_check_mode_plans_and_measures_nothing(healthy, tmp_path):
 
 
 def test_a_second_invocation_fills_the_gap_of_the_same_run(healthy, tmp_path):
-    first = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node[1-3]", accept_run_id="handover")
-    second = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node4", accept_run_id="handover")
+    first = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node-01:node-02:node-03", accept_run_id="handover")
+    second = playbook(tmp_path, healthy / "hosts.yml", "--limit", "node-04", accept_run_id="handover")
     assert first.card["coverage"]["nodes"]["tested"] == 3
     assert second.card["coverage"]["nodes"]["tested"] == 4
     assert second.run_dir.name == "handover"
@@ -86,7 +87,7 @@ def test_a_scored_run_can_be_scored_and_reported_again_without_a_cluster(faulty,
 def test_one_concern_alone(healthy, tmp_path):
     run = playbook(tmp_path, healthy / "hosts.yml", play="playbooks/boot.yml")
     assert run.rc == 11, run.text
-    assert sorted(path.stem for path in (run.run_dir / "facts" / "node1").glob("*.json")) == ["boot", "preflight"]
+    assert sorted(path.stem for path in (run.run_dir / "facts" / "node-01").glob("*.json")) == ["boot", "preflight"]
 
 
 # Bad input: one line each, with file and key, and nothing is run.
@@ -136,9 +137,9 @@ def test_standards_that_are_none(healthy, tmp_path):
 
 def test_a_capture_that_is_not_there_is_an_error_of_its_host(tmp_path):
     folder = simulate(tmp_path / "cluster")
-    (folder / "node3" / "capture.json").unlink()
+    (folder / "node-03" / "capture.json").unlink()
     run = playbook(tmp_path / "evidence", folder / "hosts.yml")
-    assert "node3" in run.text
+    assert "node-03" in run.text
     assert "no capture.json there" in run.text
     assert run.rc == 11, run.text
     assert run.card["coverage"]["nodes"]["tested"] == 3
@@ -146,29 +147,30 @@ def test_a_capture_that_is_not_there_is_an_error_of_its_host(tmp_path):
 
 @pytest.mark.parametrize("tool", ["nvidia-smi", "dmesg", "lspci"])
 def test_a_tool_that_prints_rubbish_is_a_reason_and_never_a_pass(tmp_path, tool):
-    folder = simulate(tmp_path / "cluster", [{"fault": "rubbish_tool", "node": "node1", "tool": tool}])
+    folder = simulate(tmp_path / "cluster", [{"fault": "rubbish_tool", "hosts": "node-01", "tool": tool}])
     run = playbook(tmp_path / "evidence", folder / "hosts.yml")
     assert run.rc in (10, 11), run.text
     assert "Traceback" not in run.text
-    unmeasured = [row for check in run.card["checks"] for row in check["rows"] if row["verdict"] == "not_measured" and "node1" in row["nodes"]]
+    unmeasured = [row for check in run.card["checks"] for row in check["rows"] if row["verdict"] == "not_measured" and "node-01" in row["nodes"]]
     assert unmeasured
     assert all(row["reason"] for row in unmeasured)
 
 
 def test_a_full_disk_on_the_controller_says_so_and_keeps_earlier_evidence(healthy, tmp_path):
     run = playbook(tmp_path, healthy / "hosts.yml", accept_run_id="full")
-    before = json.loads((run.run_dir / "facts/node1/boot.json").read_text())
-    (run.run_dir / "facts" / "node2").rename(run.run_dir / "facts" / "node2.kept")
-    (run.run_dir / "facts" / "node2").write_text("a file where a folder must be stands for a disk that refuses")
+    before = json.loads((run.run_dir / "facts/node-01/boot.json").read_text())
+    (run.run_dir / "facts" / "node-02").rename(run.run_dir / "facts" / "node-02.kept")
+    (run.run_dir / "facts" / "node-02").write_text("a file where a folder must be stands for a disk that refuses")
     again = playbook(tmp_path, healthy / "hosts.yml", accept_run_id="full")
-    assert "node2: evidence could not be saved" in again.text
+    assert "node-02: evidence could not be saved" in again.text
     assert "Traceback" not in again.text
-    assert json.loads((run.run_dir / "facts/node1/boot.json").read_text())["data"] == before["data"]
+    assert json.loads((run.run_dir / "facts/node-01/boot.json").read_text())["data"] == before["data"]
 
 
 def test_events_of_ansible_runner(faulty, tmp_path):
     """A run driven by ansible-runner: its events tell each node's facts, its return code is the gate's."""
     runner = pytest.importorskip("ansible_runner")
+    (tmp_path / "runner").mkdir()
     result = runner.run(
         private_data_dir=str(tmp_path / "runner"),
         project_dir=str(ROOT),
@@ -180,7 +182,7 @@ def test_events_of_ansible_runner(faulty, tmp_path):
     )
     assert result.rc == 10
     read = [e["event_data"] for e in result.events if e["event"] == "runner_on_ok" and e["event_data"].get("task_action") == "accept_facts"]
-    assert {event["host"] for event in read} == {"node1", "node2", "node3", "node4"}
+    assert {event["host"] for event in read} == {"node-01", "node-02", "node-03", "node-04"}
     assert all(event["res"]["accept_facts"] for event in read)
     gates = [e["event_data"]["res"] for e in result.events if "accept_gate_code" in str(e["event_data"].get("res", ""))]
     assert [gate["accept_gate_code"] for gate in gates] == [10]

@@ -20,22 +20,9 @@ CONCERNS = ("preflight", "version_audit", "inventory_audit", "boot")
 
 
 def simulate(out: Path, nodes: int, sku: str = "b200_hgx", transport: str = "infiniband", scheduler: str = "slurm", faults=()) -> Path:
-    """A cluster of `nodes` nodes in racks of four; the folder holds captures, an inventory and a contract."""
-    racks = {f"r{i // 4 + 1:03d}": f"node[{i + 1:04d}-{min(i + 4, nodes):04d}]" for i in range(0, nodes, 4)}
-    spec = {
-        "seed": 1,
-        "clusters": [
-            {
-                "name": "fleet",
-                "sku": sku,
-                "nodes": f"node[0001-{nodes:04d}]",
-                "racks": racks,
-                "transport": transport,
-                "scheduler": scheduler,
-                "faults": list(faults),
-            }
-        ],
-    }
+    """A cluster of `nodes` nodes, node-0001 and so on; the folder holds captures, an inventory and a contract."""
+    cluster = {"name": "fleet", "prefix": "node", "sku": sku, "nodes": nodes, "transport": transport, "scheduler": scheduler}
+    spec = {"schema": 1, "seed": 1, "clusters": [cluster], "faults": list(faults)}
     out.mkdir(parents=True, exist_ok=True)
     (out / "spec.yml").write_text(yaml.safe_dump(spec, sort_keys=False))
     subprocess.run([sys.executable, ROOT / "tools" / "simulate", out / "spec.yml", out], check=True, stdout=subprocess.DEVNULL)
