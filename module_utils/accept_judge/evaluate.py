@@ -115,7 +115,7 @@ class Check:
             return readings._replace(wanted=wanted)
         if self.of_items:
             return self._judge_items(readings, wanted)
-        if self.op == COLLECTIVE:
+        if self.op in COLLECTIVE:
             return self.judge_alike(readings, wanted)
         return self.summary([(reading, *self._verdict(reading, wanted)) for reading in readings], wanted)
 
@@ -152,7 +152,7 @@ class Check:
         return Judged("pass" if self.op == "empty" else self.failure, 0, wanted)
 
     def judge_alike(self, readings: list[Reading], wanted: Wanted) -> Judged:
-        """all_equal among the items of one owner."""
+        """all_equal or all_distinct among the items of one owner."""
         if len(readings) == 1 and isinstance(readings[0].value, list):
             readings = [
                 Reading(str(number), value, "" if value is not None else "not_measured") for number, value in enumerate(readings[0].value)
@@ -164,7 +164,7 @@ class Check:
         return judged if "want" in self.data else judged._replace(wanted=Wanted(common, f"most of {len(readings)} items"))
 
     def alike(self, readings, wanted: Wanted) -> tuple[Any, list]:
-        """(the value of most, each reading with its verdict). A tie has no majority: all of them fail."""
+        """(the value of most, each reading with its verdict). A tie has no majority: all of them fail. all_distinct fails whoever is not alone."""
         counts: dict = {}
         values: dict = {}
         for reading in readings:
@@ -172,6 +172,10 @@ class Check:
                 key = canonical(reading.value)
                 counts[key] = counts.get(key, 0) + 1
                 values[key] = reading.value
+        if self.op == "all_distinct":
+            seen = [(reading, canonical(reading.value)) for reading in readings]
+            twice = [(r, r.verdict or (self.failure if counts[key] > 1 else "pass"), r.reason or "") for r, key in seen]
+            return None, twice
         ranking = sorted(counts.items(), key=lambda pair: -pair[1])
         tie = len(ranking) > 1 and ranking[0][1] == ranking[1][1]
         most = canonical(wanted.value) if "want" in self.data else ranking[0][0] if ranking and not tie else None
@@ -198,7 +202,7 @@ class Check:
         reasons = list(dict.fromkeys(reason for _, _, reason in bad if reason))
         if unread:
             reasons.append(f"{unread} of {len(results)} items not measured")
-        single = self.items is None and self.op != COLLECTIVE
+        single = self.items is None and self.op not in COLLECTIVE
         items = () if single else tuple(_shown(reading, reason if len(reasons) > 1 else "") for reading, _, reason in bad)
         return Judged(verdict, _common([reading.value for reading, _, _ in bad]), wanted, items, "; ".join(reasons[:3]))
 

@@ -41,9 +41,9 @@ def _check_faults(check: dict, standards):
             "applies",
             f"unknown: {', '.join(sorted(paths.fields(check['applies']) - CONTEXT_KEYS))} (known: {', '.join(sorted(CONTEXT_KEYS))})",
         )
-    if op not in OPERATORS and op != COLLECTIVE:
-        yield "op", f"{op} is none of {', '.join(sorted([*OPERATORS, COLLECTIVE]))}"
-    elif "want" not in check and op not in (*WITHOUT_WANT, COLLECTIVE):
+    if op not in OPERATORS and op not in COLLECTIVE:
+        yield "op", f"{op} is none of {', '.join(sorted([*OPERATORS, *COLLECTIVE]))}"
+    elif "want" not in check and op not in (*WITHOUT_WANT, *COLLECTIVE):
         yield "want", f"{op} needs one"
     elif "want" in check and op in WITHOUT_WANT:
         yield "want", f"{op} takes none"
@@ -51,8 +51,8 @@ def _check_faults(check: dict, standards):
         message = want_fault(op, check["want"])
         if message:
             yield "want", message
-    if op == COLLECTIVE and check["scope"] in ("node", "run") and "each" not in check and "value" not in check:
-        yield "op", "all_equal compares many: it needs scope rack or cluster, or each"
+    if op in COLLECTIVE and check["scope"] in ("node", "run") and "each" not in check and "value" not in check:
+        yield "op", f"{op} compares many: it needs scope rack or cluster, or each"
     lost = [key for key in references(check.get("want")) if "default" not in check and not standards.known(key)]
     for key in lost:
         yield "want", f"${key} stands in no profile, tier or baseline, and there is no default"

@@ -31,7 +31,7 @@ class Group:
             return
         if data is None:
             self.readings[host] = Judged("not_measured", reason=reason)
-        elif self.check.op == COLLECTIVE:
+        elif self.check.op in COLLECTIVE:
             self.readings[host] = self.check.readings(data, blame)
         else:
             self.readings[host] = self.check.judge(data, self.wanted, blame)
@@ -48,7 +48,7 @@ class Group:
                 if not isinstance(judged, Judged):
                     judged = self.check.judge_alike(judged, self.wanted)
                 yield self.hosts, judged, evidence_path(host, self.check.concern)
-        elif self.check.op == COLLECTIVE:
+        elif self.check.op in COLLECTIVE:
             yield (*self._alike(), "")
         else:
             yield (*self._worst(), "")
@@ -64,7 +64,9 @@ class Group:
                 flat.append(reading)
                 of_host.append((host, f"{host} {reading.label}".rstrip()))
         common, results = self.check.alike(flat, self.wanted) if flat else (None, [])
-        wanted = self.wanted if "want" in self.check.data else Wanted(common, f"most of {self.title}")
+        distinct = self.check.op == "all_distinct"
+        origin = f"no two alike in {self.title}" if distinct else f"most of {self.title}"
+        wanted = self.wanted if "want" in self.check.data else Wanted(common, origin)
         for (host, _), (_, verdict, reason) in zip(of_host, results):
             settled[verdict].append((host, reason))
         odd = [(host, label, reading.value) for (host, label), (reading, verdict, _) in zip(of_host, results) if verdict in FAILED]
@@ -78,6 +80,7 @@ class Group:
             agree = sum(1 for _, verdict, _ in results if verdict == "pass")
             tie = not agree and "want" not in self.check.data
             reason = f"{self.title}: no majority" if tie else f"{self.title}: {agree} of {len(results)} values agree"
+            reason = f"{self.title}: {len(odd)} values are not alone" if distinct else reason
             items = tuple({"label": label, "actual": value} for _, label, value in odd)
             values = self._values(value for _, _, value in odd)
             return list(dict.fromkeys(host for host, *_ in odd)), Judged(

@@ -236,4 +236,4 @@ DESCRIBED: dict[str, Callable[[Any, Any], Any]] = {
     "non_empty": lambda wanted, actual: "at least one",
 }
 WITHOUT_WANT = ("empty", "non_empty")
-COLLECTIVE = "all_equal"  # judges all values at once: see groups.py
+COLLECTIVE = ("all_equal", "all_distinct")  # judge all values at once: see groups.py
