@@ -27,11 +27,11 @@ WANTS = {
     "not_matches": "a",
 }
 WANTS |= {"contains": "a", "version_ge": "1.2", "version_floor": {"rule": "minimum", "title": "X", "floors": {"any": {"version": "1.2"}}}}
-OPS = [*OPERATORS, COLLECTIVE]
+OPS = [*OPERATORS, *COLLECTIVE]
 
 
 def judged(op, each, data, **fields):
-    want = None if op in (*WITHOUT_WANT, COLLECTIVE) else WANTS.get(op, 5)
+    want = None if op in (*WITHOUT_WANT, *COLLECTIVE) else WANTS.get(op, 5)
     compiled = Check({"scope": "node", **check(op=op, each=each, value="v", want=want, **fields)})
     return compiled.judge(data, Wanted(want))
 
@@ -62,7 +62,7 @@ FLEET = {"n1": NODE, "n2": {**NODE, "count": 7}, "n3": {**NODE, "v": "b"}}
 CHECKS = [
     check(want=8),
     check("thing.links", each="links[?kind=='ib']", value="rate", want=400),
-    check("thing.same", op=COLLECTIVE, scope="cluster", value="v", want=None),
+    check("thing.same", op="all_equal", scope="cluster", value="v", want=None),
 ]
 
 

@@ -19,7 +19,7 @@ def errors_of(tmp_path, checks, **files):
 @pytest.mark.parametrize(
     ("fields", "part"),
     [
-        ({"op": "is"}, "checks/thing.yml: thing.count.op: is is none of all_equal, between"),
+        ({"op": "is"}, "checks/thing.yml: thing.count.op: is is none of all_distinct, all_equal, between"),
         ({"op": "ge", "want": "8"}, "thing.count.want: ge wants a number"),
         ({"op": "ge", "want": None}, "thing.count.want: ge needs one"),
         ({"op": "empty"}, "thing.count.want: empty takes none"),
