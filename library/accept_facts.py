@@ -90,8 +90,34 @@ def _boot():
     return boot.collect
 
 
+def _gid_check():
+    from ansible.module_utils.accept_node.collectors import gid_check
+
+    return gid_check.collect
+
+
+def _roce_config():
+    from ansible.module_utils.accept_node.collectors import roce_config
+
+    return roce_config.collect
+
+
+def _ib_config():
+    from ansible.module_utils.accept_node.collectors import ib_config
+
+    return ib_config.collect
+
+
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
-COLLECTORS = {"preflight": _preflight, "version_audit": _version_audit, "inventory_audit": _inventory_audit, "boot": _boot}
+COLLECTORS = {
+    "preflight": _preflight,
+    "version_audit": _version_audit,
+    "inventory_audit": _inventory_audit,
+    "boot": _boot,
+    "gid_check": _gid_check,
+    "roce_config": _roce_config,
+    "ib_config": _ib_config,
+}
 
 CLUSTER: frozenset = frozenset()  # concerns that one host, the head, answers for its whole cluster
 

@@ -16,7 +16,7 @@ from accept_node.node import ReplayNode
 
 from .measure import ROOT
 
-CONCERNS = ("preflight", "version_audit", "inventory_audit", "boot")
+CONCERNS = ("preflight", "version_audit", "inventory_audit", "boot", "gid_check", "roce_config", "ib_config")
 
 
 def simulate(out: Path, nodes: int, sku: str = "b200_hgx", transport: str = "infiniband", scheduler: str = "slurm", faults=()) -> Path:
@@ -30,9 +30,10 @@ def simulate(out: Path, nodes: int, sku: str = "b200_hgx", transport: str = "inf
 
 
 def collectors():
-    from accept_node.collectors import boot, inventory_audit, preflight, version_audit
+    from accept_node.collectors import boot, gid_check, ib_config, inventory_audit, preflight, roce_config, version_audit
 
-    return dict(zip(CONCERNS, (preflight.collect, version_audit.collect, inventory_audit.collect, boot.collect)))
+    modules = (preflight, version_audit, inventory_audit, boot, gid_check, roce_config, ib_config)
+    return {concern: module.collect for concern, module in zip(CONCERNS, modules)}
 
 
 def evidence(folder: Path, run_dir: Path, started_at: str = "2026-11-30T12:00:00.000Z") -> Path:

@@ -63,6 +63,7 @@ class Nic:
     gpu: int | None = None
     pcie_gen: int = 5
     pcie_width: int = 16
+    gids: list | None = None  # (GID, type) by index; None: as a ConnectX port fills its table by itself
 
 
 @dataclass

@@ -7,11 +7,11 @@ from pathlib import Path
 import yaml
 from accept_node import capture as captures
 
-from . import common, edits, render_gpu, render_hardware, render_kernel, render_versions
+from . import common, edits, render_gpu, render_hardware, render_kernel, render_rdma, render_versions
 from .model import SimNode
 from .records import command, hung, merge
 
-RENDERERS = (render_gpu.render, render_hardware.render, render_kernel.render, render_versions.render)
+RENDERERS = (render_gpu.render, render_hardware.render, render_kernel.render, render_rdma.render, render_versions.render)
 
 
 def capture(node: SimNode, recorded_at_s: float) -> dict:

@@ -35,6 +35,12 @@ def module_of(name):
             from . import inventory_audit as module
         elif name == "boot":
             from . import boot as module
+        elif name == "gid_check":
+            from . import gid_check as module
+        elif name == "roce_config":
+            from . import roce_config as module
+        elif name == "ib_config":
+            from . import ib_config as module
         else:
             return None
     except ImportError as error:

@@ -8,8 +8,8 @@
                                             "link_layer": "InfiniBand", "counters": {"link_downed": 0}}}}}}
 
 A counter that the kernel will not give (an error, no number) is None. `parse_counters` takes the counters of one port, as
-`=== ./name ===` and the value below it: {"counters": {...}, "saturated": ["link_downed"]}; a saturated one stands at its ceiling and
-says "at least".
+`=== ./name ===` and the value below it, or as `name :value` (EFA): {"counters": {...}, "saturated": ["link_downed"]}; a saturated one
+stands at its ceiling and says "at least".
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .amd_smi import GENERATIONS
 LINE = re.compile(r"/sys/class/infiniband/([^:\s]+):(.*)")
 RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec(?: \(([^)]{1,20})\))?")
 HEAD = re.compile(r"=== \./(\w+) ===")
+PAIR = re.compile(r"(\w+) ?:.{0,40}")
 CEILINGS = {  # where the InfiniBand specification's counters stop
     **dict.fromkeys(("local_link_integrity_errors", "excessive_buffer_overrun_errors"), 15),
     **dict.fromkeys(("link_downed", "link_error_recovery", "port_rcv_constraint_errors", "port_xmit_constraint_errors"), 255),
@@ -89,6 +90,8 @@ def parse_counters(text: str) -> dict:
     """The counters of one port; see the module's docstring."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [(HEAD.fullmatch(head), value) for head, value in zip(lines, lines[1:] + [""])]
+    if not any(head for head, _ in pairs):
+        pairs = [(PAIR.fullmatch(line), line.rpartition(":")[2].strip()) for line in lines]
     counters = {head.group(1): int(value) if re.fullmatch(r"[0-9]{1,20}", value) else None for head, value in pairs if head}
     if not counters:
         raise ParseError(f"InfiniBand counters: none in: {' '.join(text.split())[:120] or 'nothing'}")

@@ -178,4 +178,4 @@ def test_two_answers_to_one_question_are_a_bug():
 
 def test_renderers_are_all_there():
     names = [function.__module__.rsplit(".", 1)[1] for function in render.RENDERERS]
-    assert names == ["render_gpu", "render_hardware", "render_kernel", "render_versions"]
+    assert names == ["render_gpu", "render_hardware", "render_kernel", "render_rdma", "render_versions"]
