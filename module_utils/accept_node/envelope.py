@@ -48,12 +48,17 @@ class Gather:
         self.sources = []
         self.errors = []
 
-    def command(self, argv, parse=None, timeout_s=30.0, ok=(0,), streams="stdout", optional=False):
+    def command(self, argv, parse=None, timeout_s=30.0, ok=(0,), streams="stdout", optional=False, strip=None):
         """Run argv and parse what it printed (`streams`: stdout, stderr or both).
 
         `ok` lists the exit statuses that count as an answer (None: all). `optional`: that the tool is not installed is no error.
+        `strip`: text -> text without what is nobody's business; only that is kept as evidence.
         """
         result = self.node.run(argv, timeout_s=timeout_s)
+        if strip and result.stdout:
+            result = result._replace(stdout=strip(result.stdout))
+            if hasattr(self.node, "keep_instead"):
+                self.node.keep_instead(result)
         text = {"stdout": result.stdout, "stderr": result.stderr, "both": result.stdout + result.stderr}[streams]
         what = " ".join(argv)
         self._source("command", what, text, result.reason, rc=result.rc, duration_s=round(result.duration_s, 3))

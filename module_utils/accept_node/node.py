@@ -235,6 +235,13 @@ class RecordingNode:
     def run(self, argv, timeout_s=30.0):
         return self._once("commands", tuple(argv), lambda: self.node.run(argv, timeout_s))
 
+    def keep_instead(self, result):
+        """Keep this of a command that has just run: what its output held beyond it is not kept anywhere."""
+        records = self.capture["commands"]
+        index = max(number for number, record in enumerate(records) if tuple(record["argv"]) == tuple(result.argv))
+        records[index] = {"at_s": records[index]["at_s"], **result._asdict()}
+        self.known[("commands", tuple(result.argv))] = result
+
     def read(self, path, timeout_s=10.0):
         return self._once("files", path, lambda: self.node.read(path, timeout_s))
 
