@@ -108,6 +108,12 @@ def _ib_config():
     return ib_config.collect
 
 
+def _health_audit():
+    from ansible.module_utils.accept_node.collectors import health_audit
+
+    return health_audit.collect
+
+
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {
     "preflight": _preflight,
@@ -117,6 +123,7 @@ COLLECTORS = {
     "gid_check": _gid_check,
     "roce_config": _roce_config,
     "ib_config": _ib_config,
+    "health_audit": _health_audit,
 }
 
 CLUSTER: frozenset = frozenset()  # concerns that one host, the head, answers for its whole cluster

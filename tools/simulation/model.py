@@ -118,6 +118,7 @@ class SimNode:
     uid: int = 0
     clock_offset_s: float = 0.0
     free_bytes: int = 800 * 1024**3
+    health: dict = field(default_factory=dict)  # its health agents: health_state.py
     unreachable: str = ""  # a reason: the node does not answer at all
     hung_tools: set = field(default_factory=set)  # argv[0] of tools that hang
     broken_tools: dict = field(default_factory=dict)  # argv[0] -> what it prints instead (exit status 1)

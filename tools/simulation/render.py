@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from accept_node import capture as captures
 
-from . import common, edits, render_gpu, render_hardware, render_kernel, render_rdma, render_versions
+from . import common, edits, render_gpu, render_hardware, render_health, render_kernel, render_rdma, render_versions
 from .model import SimNode
 from .records import command, hung, merge
 
@@ -19,7 +19,7 @@ def capture(node: SimNode, recorded_at_s: float) -> dict:
     head = {"schema": captures.SCHEMA, "recorded_at_s": recorded_at_s, "identity": common.identity(node)}
     if node.unreachable:
         return {**head, **merge([]), "unreachable": node.unreachable}
-    parts = merge([common.render(node, recorded_at_s), *(render(node) for render in RENDERERS)])
+    parts = merge([common.render(node, recorded_at_s), render_health.render(node, recorded_at_s), *(render(node) for render in RENDERERS)])
     edits.apply(parts, node)
     parts["commands"] = [_spoiled(node, record) for record in parts["commands"]]
     return {**head, **parts}

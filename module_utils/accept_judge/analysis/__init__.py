@@ -41,6 +41,8 @@ def module_of(name):
             from . import roce_config as module
         elif name == "ib_config":
             from . import ib_config as module
+        elif name == "health_audit":
+            from . import health_audit as module
         else:
             return None
     except ImportError as error:

@@ -73,7 +73,7 @@ def scan(code: str) -> dict:
         "wires": wires,
         "asks_gpu": "nvidia_smi" in wires,
         "xids": xids,
-        "any_xid": bool(re.search(r"\bxid\b|NVRM", code, re.I)) and not found,
+        "any_xid": bool(re.search(r"\bXid\b|NVRM", code)) and not found,
         "actions": [name for name, pattern in ACTIONS if re.search(pattern, code, re.I)],
         "returns_node": RETURNS.search(code) is not None,
         "needs_service": sorted({" ".join(name.split()) for name in SERVICE.findall(code)}),
