@@ -56,6 +56,8 @@ def slow_health_check(node, rng, *, every="15min"):
     for name, unit in health["units"].items():
         if name.endswith(".timer"):
             unit["every"] = every
+    health["files"].pop("/etc/nhc/nhc.conf", None)
+    health.pop("cron", None)
 
 
 def deadlocked_recovery(node, rng):
@@ -98,13 +100,13 @@ def broken_agent_config(node, rng):
 
 def no_health_agent(node, rng):
     """A node without any health agent"""
-    state(node).update(units={}, processes=[], containers=[], scripts={}, files={}, engine=False)
+    state(node).update(units={}, processes=[], containers=[], scripts={}, files={}, cron={}, engine=False)
 
 
 def only_dcgm(node, rng):
     """A node where nobody acts on what DCGM tells"""
     health = state(node)
-    health.update(scripts={}, files={}, containers=[])
+    health.update(scripts={}, files={}, cron={}, containers=[])
     health["units"] = {name: unit for name, unit in health["units"].items() if "dcgm" in name}
     health["processes"] = [one for one in health["processes"] if one[0] in ("nv-hostengine", "dcgm-exporter")]
 
@@ -124,11 +126,6 @@ def agent_failed(node, rng, *, unit="node-problem-detector.service"):
     health["units"][unit] = failed
     health["processes"] = [one for one in health["processes"] if one[0] != unit.rsplit(".", 1)[0]]
     health["containers"] = [one for one in health["containers"] if one[0] != unit.rsplit(".", 1)[0]]
-
-
-def nhc_installed(node, rng):
-    """Near miss: NHC, which Slurm starts on drained nodes too"""
-    state(node)["files"]["/etc/nhc/nhc.conf"] = NHC_CONF.format(gpus=len(node.gpus))
 
 
 def nhc_config_drift(node, rng):

@@ -81,6 +81,9 @@ def _healthy(node) -> dict:
         _kubernetes(health)
     else:
         _own_check(health, node)
+    if node.scheduler == "slurm":  # whoever asks Slurm first sees it start there
+        health["files"]["/etc/nhc/nhc.conf"] = NHC_CONF.format(gpus=len(node.gpus))
+        health["cron"] = {"nhc": "* * * * * root /usr/sbin/nhc\n"}
     return health
 
 

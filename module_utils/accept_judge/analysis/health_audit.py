@@ -26,19 +26,26 @@ def analyse(data: dict, run) -> dict:
     tables, unknown = _tables(found, catalogue)
     for agent in found:
         agent["trips"], agent["trips_reason"] = trips(agent, catalogue, engine)
+    periodic = [_periodic(agent, program) for agent in found if agent["periodic"] and agent["state"] != "off"]
+    off = [agent["title"] for agent in found if agent["id"].endswith(".timer") and agent["state"] == "off"]
     facts = {
-        "agents": [_told(agent) for agent in found],
         **_count(data, found, program),
-        "periodic": [_periodic(agent, program) for agent in found if agent["periodic"] and agent["state"] != "off"],
-        "timers_off": [agent["title"] for agent in found if agent["id"].endswith(".timer") and agent["state"] == "off"],
         **_detection(data, found),
-        "recoveries": _recoveries(found, catalogue),
-        **health_xids.compare(tables, unknown, run.standards.catalogs["xid"], run.context.get("sku")),
+        **_xids(data, found, tables, unknown, run),
         "config_files": [_config(config) for config in data.get("configs") or []],
         **_trippable(data, found),
         **_dcgm(data, found, engine, catalogue),
         **_alike(data, found),
     }
+    lists = {
+        "agents": [_told(agent) for agent in found],
+        "periodic": periodic,
+        "timers_off": off,
+        "recoveries": _recoveries(found, catalogue),
+    }
+    for name, items in lists.items():  # nothing seen where nothing could be read is not nothing
+        facts[name] = items if items or health_agents.readable(data) else None
+        facts[name + "_reason"] = UNREAD
     return facts
 
 
@@ -146,6 +153,18 @@ def _tables(found, catalogue):
         else:
             tables[agent["title"]] = codes
     return tables, unknown
+
+
+def _xids(data, found, tables, unknown, run) -> dict:
+    """The four lists; an empty one counts only where every table was read of those who could take the node away."""
+    facts = health_xids.compare(tables, unknown, run.standards.catalogs["xid"], run.context.get("sku"))
+    able = {agent["title"] for agent in found if agent["effect"] in health_xids.ACTS or agent["effect"] is None}
+    open_ones = "; ".join(f"{title}: {reason}" for title, reason in sorted(unknown.items()) if title in able)
+    why = open_ones if health_agents.readable(data) else UNREAD
+    for name in ("xid_false_drains", "xid_needless_drains", "xid_unknown"):
+        if not facts[name] and why:
+            facts[name], facts[name + "_reason"] = None, why[:300]
+    return facts
 
 
 def trips(agent, catalogue, engine) -> tuple:

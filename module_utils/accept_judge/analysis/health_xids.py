@@ -72,6 +72,10 @@ def _of_nhc(agent, catalogue):
     if unread:
         return None, unread[0]
     checks = {check["check"] for config in agent["configs"] for check in config["data"].get("checks", ())}
+    rows = {row["check"] for row in catalogue["nhc_checks"]}
+    strange = sorted(check for check in checks - rows if re.search("xid|gpu|nvidia|nv_", check, re.I))
+    if strange:
+        return None, f"what NHC's {', '.join(strange[:3])} does is not known"
     found = {}
     for row in catalogue["nhc_checks"]:
         if row["check"] in checks:

@@ -90,6 +90,9 @@ def test_nobody(analyse):
 
 def test_what_could_not_be_read_is_not_nobody(analyse):
     facts = analyse(units=None, processes=None)
+    unread = ("agents", "periodic", "timers_off", "recoveries", "xid_false_drains", "xid_needless_drains", "xid_missed", "xid_unknown")
+    assert [name for name in unread if facts[name] is not None] == []
+    assert [name for name in unread if not facts[name + "_reason"]] == []
     assert (facts["agents_count"], facts["dcgm_engine"], facts["trippable_by"], facts["agents_running"]) == (None, None, None, None)
 
 
@@ -285,7 +288,20 @@ def test_a_code_that_does_not_exist(analyse):
 
 def test_codes_whose_purpose_is_not_told(analyse):
     facts = own(analyse, '#!/bin/bash\nXIDS="45 79"\ndmesg\nscontrol update nodename=x state=drain\n')
+    assert (facts["xid_false_drains"], facts["xid_missed"]) == (None, None)
+    assert "not what they are for" in facts["xid_false_drains_reason"]
+
+
+def test_who_can_only_label_leaves_no_drain_open(analyse):
+    facts = analyse(units=[service("sichek.service", active="active")])
     assert (facts["xid_false_drains"], facts["xid_missed"]) == ([], None)
+
+
+def test_a_check_of_nhc_that_nobody_knows(analyse, tmp_path):
+    heads(tmp_path, HealthCheckProgram="/usr/sbin/nhc", HealthCheckInterval=60, HealthCheckNodeState="ANY")
+    strange = config("nhc", "nhc", nhc_conf.parse("* || check_site_gpu_errors\n"))
+    facts = analyse(scheduler="slurm", configs=[strange])
+    assert (facts["xid_false_drains"], "check_site_gpu_errors" in facts["xid_false_drains_reason"]) == (None, True)
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x*)*y", "[", "(?P<", "a" * 3000])
