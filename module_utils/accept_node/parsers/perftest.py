@@ -12,7 +12,7 @@
 
 Rates are in Gb/s whatever the tool printed: its "MB/sec" are 2^20 bytes. A peak of 0.00 is a peak that was not measured (-D,
 --run_infinitely); an average of 0.00 is no bandwidth either, but a test in which nothing was moved: null, and an error. The copies of
-one row by client and server count once. The exit status may be 0 where `errors` is not empty. `cause` sorts the first error that can be sorted:
+one row by client and server count once. The exit status may be 0 where `errors` is not empty. `cause` sorts the first error that can be:
 `refused` (nobody listens), `peer_lost`, `completion`, `gid`, `queue_pair`, `no_device`, `port_down`, `nothing_moved`, else `failed`.
 
 A server that was started without --report_gbits under a client with it prints Gb/s below "MB/sec": give both the option.
