@@ -65,7 +65,9 @@ class ActionModule(ActionBase):
             task_vars.get("ansible_run_tags"),
             task_vars.get("ansible_skip_tags"),
             args["concerns"],
+            contract.data["clusters"],
         )
+        planned = [phase for phase in plan["phases"] if phase["status"] == "planned"]
         evidence = Path(args["evidence"]).resolve()
         try:
             run_id, resumed = runs.choose(evidence, args["run_id"], inventory_digest, contract.sha256)
@@ -83,7 +85,7 @@ class ActionModule(ActionBase):
                 "depth": args["depth"],
                 "definition": definition,
                 "limit": context.CLIARGS.get("subset"),
-                "concerns": [c for phase in plan["phases"] if phase["status"] == "planned" for c in phase["concerns"]],
+                "concerns": [c for phase in planned for c in phase["concerns"]],
                 "phases": plan["phases"],
             }
             text = _plan_text(record, plan, evidence / run_id, resumed)
@@ -93,7 +95,8 @@ class ActionModule(ActionBase):
             runs.write(run_dir / "contract.yml", contract_path.read_bytes())
         except (OSError, ValueError) as error:
             return {"failed": True, "msg": f"{evidence}: the run cannot be opened: {error}", "accept_errors": [f"{evidence}: {error}"]}
-        return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": {"id": run_id, "dir": str(run_dir)}}}
+        opened = {"id": run_id, "dir": str(run_dir), "asked": runs.asked(standards_dir, plan, hosts, contract.data["clusters"])}
+        return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": opened}}
 
 
 def _wanted(standards_dir, contract_path):

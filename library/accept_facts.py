@@ -114,6 +114,12 @@ def _health_audit():
     return health_audit.collect
 
 
+def _scheduler_audit():
+    from ansible.module_utils.accept_node.collectors import scheduler_audit
+
+    return scheduler_audit.collect
+
+
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {
     "preflight": _preflight,
@@ -124,9 +130,10 @@ COLLECTORS = {
     "roce_config": _roce_config,
     "ib_config": _ib_config,
     "health_audit": _health_audit,
+    "scheduler_audit": _scheduler_audit,
 }
 
-CLUSTER: frozenset = frozenset()  # concerns that one host, the head, answers for its whole cluster
+CLUSTER = frozenset(["scheduler_audit"])  # concerns that one host, the head, answers for its whole cluster
 
 
 def argument_spec() -> dict:
@@ -161,7 +168,8 @@ def main():
     attachments = []
     if module.params["keep_raw"]:
         raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
-        attachments = [{"name": "capture.json.gz", "content": base64.b64encode(raw).decode("ascii")}]
+        name = "capture.cluster.json.gz" if CLUSTER.issuperset(concerns) else "capture.json.gz"  # a head that is a node too is asked twice
+        attachments = [{"name": name, "content": base64.b64encode(raw).decode("ascii")}]
     module.exit_json(changed=False, envelopes=envelopes, attachments=attachments, clock=[start, node.now()])
 
 

@@ -77,7 +77,8 @@ class Check:
             return [self._reading("", data, blame)]
         items = self.items(data)
         if items is None:
-            return Judged("not_measured", reason=_because(f"{self.data['each']} was not measured", blame))
+            said = data.get(self.data["each"] + "_reason") if isinstance(data, dict) else None
+            return Judged("not_measured", reason=str(said) if said else _because(f"{self.data['each']} was not measured", blame))
         if not items and not self.of_items:
             verdict = self.data.get("empty", "not_measured")
             verdict = self.failure if verdict == "fail" else verdict

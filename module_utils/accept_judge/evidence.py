@@ -76,7 +76,7 @@ def _fact(run_dir: Path, run: dict, host: str, concern: str) -> Fact:
     try:
         envelope = json.loads(path.read_bytes())
     except FileNotFoundError:
-        return Fact(concern, reason=_why_missing(run, concern))
+        return Fact(concern, reason=_why_missing(run, concern, host))
     except OSError as error:
         return Fact(concern, "unreadable", f"the envelope cannot be read: {error.strerror}")
     except (ValueError, RecursionError) as error:
@@ -102,11 +102,22 @@ def _foreign(envelope, run: dict, host: str, concern: str) -> str:
     return ""
 
 
-def _why_missing(run: dict, concern: str) -> str:
-    """No envelope: because its phase did not run, or because nothing came back."""
+def _why_missing(run: dict, concern: str, host: str) -> str:
+    """No envelope: because its phase did not run, because another host answers for it, or because nothing came back."""
     for phase in run.get("phases") or ():
         if concern in (phase.get("concerns") or ()) and phase.get("status") == "not_run":
             return f"phase {phase['name']} was not run: {phase.get('reason') or 'no reason given'}"
     if run.get("concerns") and concern not in run["concerns"]:
         return f"{concern} was not asked for in this run"
+    if any(concern in (phase.get("cluster_concerns") or ()) for phase in run.get("phases") or ()):
+        return _of_head(run, concern, host)
     return f"no evidence: nothing of {concern} came back from the node"
+
+
+def _of_head(run: dict, concern: str, host: str) -> str:
+    """A concern of the whole cluster: the head answers for it, if there is one."""
+    hosts = {entry["name"]: entry for entry in run["inventory"]["hosts"]}
+    heads = [name for name, entry in hosts.items() if "head" in (entry.get("groups") or ())]
+    if any(hosts[head].get("cluster") == hosts[host].get("cluster") for head in heads if host in hosts):
+        return f"no evidence: nothing of {concern} came back from the head of the cluster"
+    return "nobody to ask: no host of this cluster is in the inventory's group head"

@@ -47,11 +47,16 @@ class Group:
                 judged = self.readings[host]
                 if not isinstance(judged, Judged):
                     judged = self.check.judge_alike(judged, self.wanted)
-                yield self.hosts, judged, evidence_path(host, self.check.concern)
+                yield self._named(judged), judged, evidence_path(host, self.check.concern)
         elif self.check.op in COLLECTIVE:
             yield (*self._alike(), "")
         else:
             yield (*self._worst(), "")
+
+    def _named(self, judged: Judged) -> list[str]:
+        """Whom a fact of the cluster is about: items that bear names of nodes are about those nodes, anything else is about all."""
+        named = [item["label"] for item in judged.items]
+        return named if named and set(named) <= set(self.hosts) else self.hosts
 
     def _alike(self):
         flat, of_host, settled = [], [], defaultdict(list)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from . import paths
 from .facts_store import safe, write
 
 SCHEMA = 1
@@ -89,12 +90,18 @@ def open_run(evidence: Path, run_id: str, record: dict, plan: dict, pid: int) ->
     return run_dir
 
 
-def make_plan(standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, skip_tags, concerns) -> dict:
-    """{"phases": [{name, title, risk, concerns, minutes, status: planned|not_run, reason}]}"""
+def make_plan(standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, skip_tags, concerns, clusters=(), given=()) -> dict:
+    """{"phases": [{name, title, risk, concerns, cluster_concerns, minutes, status: planned|not_run, reason}]}
+
+    `cluster_concerns`, which are among `concerns`, are asked once for each cluster, on its head. `clusters`: those of the contract; what
+    none of them has (a scheduler, say) is not asked. `given`: variables that the user set; a phase may need one.
+    """
     data = yaml.load((standards_dir / "phases.yml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     phases = []
     for phase in data["phases"]:
-        chosen = [concern for concern in phase["concerns"] if not concerns or concern in concerns]
+        of_cluster = [name for name in phase.get("cluster_concerns", {}) if any(has(phase, name, one) for one in clusters)]
+        everything = [*phase["concerns"], *of_cluster]
+        chosen = [concern for concern in everything if not concerns or concern in concerns]
         reason = ""
         if RISKS.index(phase["risk"]) > RISKS.index(risk):
             reason = f"needs accept_risk={phase['risk']}, allowed is {risk}"
@@ -104,16 +111,39 @@ def make_plan(standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, 
             reason = "--skip-tags"
         elif not chosen:
             reason = "none of its concerns was asked for"
+        elif phase.get("needs") and phase["needs"] not in given:
+            reason = f"needs {phase['needs']}: {phase['why']}"
         seconds = phase["base_s"] * -(-hosts // max(forks, 1)) + phase["host_s"] * hosts
         phases.append(
             {
                 "name": phase["name"],
                 "title": phase["title"],
                 "risk": phase["risk"],
-                "concerns": chosen or phase["concerns"],
+                "concerns": chosen or everything,
+                "cluster_concerns": [concern for concern in chosen or everything if concern in of_cluster],
                 "minutes": round(seconds / 60, 1),
                 "status": "not_run" if reason else "planned",
                 "reason": reason,
             }
         )
     return {"schema": SCHEMA, "hosts": hosts, "forks": forks, "phases": phases}
+
+
+def has(phase: dict, concern: str, cluster: dict) -> bool:
+    """Has a cluster of the contract what a concern of whole clusters is about? phases.yml has the condition."""
+    return paths.truth(phase["cluster_concerns"][concern])(cluster) is not False
+
+
+def asked(standards_dir: Path, plan: dict, hosts: list[dict], clusters: list[dict]) -> dict[str, dict]:
+    """Planned phase -> {"nodes": [concern, ...], "heads": {host: [concern, ...]}}: what nodes are asked, and heads for their clusters."""
+    data = yaml.load((standards_dir / "phases.yml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    phases, by_name, found = {phase["name"]: phase for phase in data["phases"]}, {cluster["name"]: cluster for cluster in clusters}, {}
+    for planned in plan["phases"]:
+        if planned["status"] == "planned":
+            of_cluster, heads = planned["cluster_concerns"], {}
+            for host in hosts:
+                cluster = by_name.get(host["cluster"])
+                concerns = [c for c in of_cluster if "head" in host["groups"] and cluster and has(phases[planned["name"]], c, cluster)]
+                heads.update({host["name"]: concerns} if concerns else {})
+            found[planned["name"]] = {"nodes": [c for c in planned["concerns"] if c not in of_cluster], "heads": heads}
+    return found

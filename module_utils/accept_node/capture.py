@@ -8,6 +8,7 @@ import os
 
 SCHEMA = 1
 NAMES = ("capture.json", "capture.json.gz")
+OF_CLUSTER = ("capture.cluster.json", "capture.cluster.json.gz")  # what a head was asked for its whole cluster, in a run of its own
 
 
 class CaptureError(Exception):
@@ -15,13 +16,22 @@ class CaptureError(Exception):
 
 
 def load(folder: str) -> dict:
-    """The capture in a folder."""
-    for name in NAMES:
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            break
-    else:
+    """The capture in a folder; with it what its host, as a head, answered for its whole cluster."""
+    found = [_load(path) for path in (_first(folder, NAMES), _first(folder, OF_CLUSTER)) if path]
+    if not found:
         raise CaptureError(f"{folder}: no {NAMES[0]} there; record one with tools/record or make one with tools/simulate")
+    joined = found[0]
+    for other in found[1:]:
+        for kind in ("commands", "files", "trees", "listings"):
+            joined[kind] = [*joined.get(kind, ()), *other.get(kind, ())]
+    return joined
+
+
+def _first(folder, names):
+    return next((path for path in (os.path.join(folder, name) for name in names) if os.path.exists(path)), None)
+
+
+def _load(path: str) -> dict:
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as handle:
             capture = json.loads(handle.read().decode("utf-8"))

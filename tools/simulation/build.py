@@ -15,6 +15,7 @@ import yaml
 
 from . import faults
 from .model import Gpu, Nic, Nvme, SimNode
+from .model_scheduler import control_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_AT = "2026-11-30T06:00:00Z"
@@ -61,7 +62,11 @@ def _check(spec, path):
 
 def build(spec) -> list:
     """The nodes of a checked spec, in the order of the spec."""
-    nodes = [node for cluster in spec["clusters"] for node in _cluster(cluster, spec.get("seed", 0))]
+    nodes = []
+    for cluster in spec["clusters"]:
+        of_cluster = list(_cluster(cluster, spec.get("seed", 0)))
+        control_of(cluster, of_cluster, recorded_at_s(spec))
+        nodes += of_cluster
     by_name = {node.name: node for node in nodes}
     for index, entry in enumerate(spec.get("faults") or []):
         for name in faults.hosts(entry["hosts"]):

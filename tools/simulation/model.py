@@ -124,3 +124,6 @@ class SimNode:
     broken_tools: dict = field(default_factory=dict)  # argv[0] -> what it prints instead (exit status 1)
     # (source, find, put) of what one command ("uname -r"), file ("/proc/cmdline") or directory says otherwise; find "": all of it
     edits: list = field(default_factory=list)
+    # what the cluster's scheduler thinks of this node, and the scheduler itself: model_scheduler.py
+    place: object = field(default=None, compare=False, repr=False)
+    control: object = field(default=None, compare=False, repr=False)

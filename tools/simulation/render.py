@@ -7,11 +7,19 @@ from pathlib import Path
 import yaml
 from accept_node import capture as captures
 
-from . import common, edits, render_gpu, render_hardware, render_health, render_kernel, render_rdma, render_versions
+from . import common, edits, render_gpu, render_hardware, render_health, render_kernel, render_rdma, render_scheduler, render_versions
 from .model import SimNode
+from .model_scheduler import is_head
 from .records import command, hung, merge
 
-RENDERERS = (render_gpu.render, render_hardware.render, render_kernel.render, render_rdma.render, render_versions.render)
+RENDERERS = (
+    render_gpu.render,
+    render_hardware.render,
+    render_kernel.render,
+    render_rdma.render,
+    render_scheduler.render,
+    render_versions.render,
+)
 
 
 def capture(node: SimNode, recorded_at_s: float) -> dict:
@@ -54,7 +62,8 @@ def inventory(nodes) -> dict:
         "accept_replay": "{{ inventory_dir }}/{{ inventory_hostname }}",
     }
     hosts = {node.name: {"accept_cluster": node.cluster, "accept_rack": node.rack} for node in nodes}
-    return {"all": {"vars": replayed, "children": {"gpu_nodes": {"hosts": hosts}, "head": {"hosts": {nodes[0].name: {}}}}}}
+    heads = {node.name: {} for node in nodes if is_head(node)}
+    return {"all": {"vars": replayed, "children": {"gpu_nodes": {"hosts": hosts}, "head": {"hosts": heads}}}}
 
 
 def contract(nodes, spec) -> dict:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..evidence import Fact, facts_of
+
 
 @dataclass(frozen=True)
 class View:
@@ -22,6 +24,12 @@ class View:
     wanted: Any  # Lookup of the host's cluster: wanted.key("gpu.count") -> Wanted
     started_at: datetime.datetime
     run_dir: Path  # attachments stand below it
+    run: dict | None = None  # run.json
+    hosts: tuple = ()  # names of the nodes of the same cluster, itself among them
+
+    def fact(self, host: str, concern: str) -> Fact:
+        """What another node of the cluster said in this run, as it said it: for what the head tells of nodes, and the nodes of themselves."""
+        return facts_of(self.run_dir, self.run, host, [concern])[concern]
 
 
 def module_of(name):
@@ -35,6 +43,8 @@ def module_of(name):
             from . import inventory_audit as module
         elif name == "boot":
             from . import boot as module
+        elif name == "scheduler_audit":
+            from . import scheduler_audit as module
         elif name == "gid_check":
             from . import gid_check as module
         elif name == "roce_config":

@@ -69,6 +69,9 @@ def _kubernetes(gather, client):
         )
     else:
         found["gpus_by"] = "device plugin" if normal else None
+    for record, node in zip(records["nodes"], normal) if found["gpus_by"] else ():
+        if node["gpus"] is None and not record["gpus_capacity"]:  # it is known how GPUs are offered, and this node offers none
+            node["gpus"] = node["gpus_usable"] = 0
     now = gather.node.now()
     found["complete"] = records and records["complete"]
     found["node_facts"] = records and [_facts(record, now) for record in records["nodes"]]
@@ -81,7 +84,10 @@ def _facts(record, now):
         "name": record["name"],
         "heartbeat_age_s": beats[0] if beats else None,
         "conditions": [
-            {key: condition[key] for key in ("type", "status", "reason", "message", "codes")}
+            {
+                **{key: condition[key] for key in ("type", "status", "reason", "message", "codes")},
+                "good": kubernetes.positive(condition["type"]),
+            }
             for condition in record["conditions"]
             if condition["status"] != str(kubernetes.positive(condition["type"]))
         ],
@@ -140,9 +146,8 @@ def _questions(gather):
     return [
         {
             "what": what[:200],
-            "answered": None if what in failed else True,
+            "answered": True if what not in failed else False if failed[what]["reason"] == "denied" else None,
             "answered_reason": failed[what]["message"][-300:] if what in failed else "",
-            "denied": failed[what]["reason"] == "denied" if what in failed else False,
         }
         for what in asked
     ]

@@ -119,7 +119,6 @@ def normalise(record) -> dict:
     """A node as the API tells it, in the shape of all schedulers."""
     schedulable, against = judged(record)
     told = [c for c in record["conditions"] if positive(c["type"]) is not None and c["status"] != str(positive(c["type"]))]
-    taints = [taint["key"] for taint in fences(record)]
     writer = record["set_by"] or {}
     capacity, usable = gpus(record, "gpus_capacity"), gpus(record, "gpus_allocatable")
     return node(
@@ -128,7 +127,7 @@ def normalise(record) -> dict:
         state="; ".join(against) or ("Ready" if schedulable else None),
         schedulable=schedulable,
         against=against,
-        reason="; ".join([*(f"{c['type']} is {c['status']}: {c['reason']}" for c in told), *(f"taint {key}" for key in taints)]) or None,
+        reason="; ".join(f"{c['type']} is {c['status']}: {c['reason']}" for c in told) or None,
         set_by=writer.get("manager") if against else None,
         set_at=writer.get("at") if against else None,
         gpus=capacity,

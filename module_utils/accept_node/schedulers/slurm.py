@@ -187,7 +187,7 @@ def _topology(topology):
     leaves = [switch for switch in topology["switches"] if not switch["switches"]]
     where = {host: part["name"] for part in (*leaves, *topology["blocks"]) for host in part["hosts"]}
     shape = {"plugin": topology["plugin"], "block_sizes": topology["block_sizes"], "switches": len(topology["switches"])}
-    return {**shape, "blocks": len(topology["blocks"]), "hosts": where}
+    return {**shape, "blocks": len(topology["blocks"]), "hosts": [{"name": name, "at": at} for name, at in where.items()]}
 
 
 def _accounting(gather, values):
@@ -211,7 +211,7 @@ def _events(gather):
         by_node[event["node"]] = by_node.get(event["node"], 0) + 1
     return {
         "count": len(of_nodes),
-        "by_node": by_node,
+        "by_node": [{"node": name, "count": count} for name, count in sorted(by_node.items())],
         "open": [event for event in of_nodes if event["end"] is None][:200],
         "bad_rows": found["bad_rows"],
     }
