@@ -36,8 +36,11 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
-def save(run_dir: Path, run_id: str, host: str, result: dict, before: float, after: float) -> dict:
-    """Stamp and write the envelopes and attachments of one module run. Returns concern -> status."""
+def save(run_dir: Path, run_id: str, host: str, result: dict, before: float, after: float, append: bool = False) -> dict:
+    """Stamp and write the envelopes and attachments of one module run. Returns concern -> status.
+
+    `append`: a load comes in rounds, each a module run; what earlier rounds of this run have found stays, whatever becomes of this one.
+    """
     safe(host)
     attachments = [_attach(run_dir, host, attachment) for attachment in result.get("attachments", ())]
     statuses = {}
@@ -46,9 +49,37 @@ def save(run_dir: Path, run_id: str, host: str, result: dict, before: float, aft
         if envelope["concern"] == "preflight" and envelope["mode"] == "live" and envelope["data"] and result.get("clock"):
             envelope["data"]["clock_offset_s"] = clock_offset_s(result["clock"], before, after)
         path = run_dir / "facts" / host / f"{safe(envelope['concern'])}.json"
+        if append:
+            envelope = appended(_earlier(path, run_id), envelope)
         write(path, json.dumps(envelope, sort_keys=True, separators=(",", ":")).encode())
         statuses[envelope["concern"]] = envelope["status"]
     return statuses
+
+
+def appended(earlier: dict | None, later: dict) -> dict:
+    """Two envelopes of one concern as one: lists grow, other values are the later ones; a round that was lost is an error of the whole."""
+    if not earlier or not earlier.get("data"):
+        return later
+    joined = {**later, "observed": [earlier["observed"][0], later["observed"][1]], "collected_at": earlier["collected_at"]}
+    for key in ("sources", "errors", "attachments"):
+        joined[key] = [*earlier[key], *later[key]]
+    if later["data"] is None:
+        joined["errors"].append({"source": later["concern"], "reason": later["reason"].split(":")[0], "message": later["reason"]})
+    joined["data"] = dict(earlier["data"])
+    for key, value in (later["data"] or {}).items():
+        before = joined["data"].get(key)
+        joined["data"][key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+    joined["duration_s"] = round((earlier["duration_s"] or 0) + (later["duration_s"] or 0), 3)
+    return {**joined, "status": "partial" if joined["errors"] else "ok", "reason": ""}
+
+
+def _earlier(path: Path, run_id: str) -> dict | None:
+    """What this run has already found."""
+    try:
+        envelope = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return envelope if isinstance(envelope, dict) and envelope.get("run_id") == run_id else None
 
 
 def clock_offset_s(clock, before: float, after: float) -> list:
