@@ -1,4 +1,4 @@
-"""The fabric: Python time of a node's read-only part, on real files: 16 ports with full GID tables."""
+"""The fabric: Python time of a node with 16 ports and full GID tables, on real files; the cables of a large cluster."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from accept_node.collectors import gid_check, ib_config, roce_config
 from accept_node.envelope import collect
 from accept_node.node import LiveNode, RecordingNode
 
+from . import cabling
 from .measure import at_most
 
 PORTS, ENTRIES = 16, 256
@@ -52,6 +53,7 @@ def figures():
         assert all(port["table"] == ENTRIES and len(port["gids"]) + port["gids_left_out"] == ENTRIES for port in ports)
         note = f"median of {RUNS}, {PORTS} ports x {ENTRIES} GIDs, CPU time of the three concerns without their tools"
         yield at_most("node_python_ms", statistics.median(took), "ms", 300, note)
+    yield from cabling.figures()
 
 
 def write_ports(folder: Path) -> None:
