@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
-.PHONY: help setup demo test test-node molecule lint bench docs clean
+.PHONY: help setup demo test test-node molecule lab lint bench docs clean
 
 help: ## Show these words
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -33,7 +33,7 @@ demo: .venv/runtime ## Audit two simulated clusters with seeded faults; ends wit
 	@ansible-playbook acceptance.yml -i inventories/demo -e accept_gate=false
 
 test: .venv/development test-node ## All tests: unit, contract, golden, end to end, molecule
-	$(BIN)/python -m pytest -q tests
+	$(BIN)/python -m pytest -q tests -m "not lab"
 	$(MAKE) --no-print-directory molecule
 
 test-node: ## The node code's tests under the oldest Python of nodes, 3.8
@@ -47,6 +47,10 @@ endif
 molecule: .venv/development ## The molecule scenarios
 	molecule test --scenario-name default
 	molecule test --scenario-name faulty
+
+lab: .venv/development ## Real tools against simulated parts (root, Debian or Ubuntu); what cannot start is skipped with its reason
+	lab/setup
+	$(BIN)/python -m pytest -q -rs tests/lab
 
 lint: .venv/development ## ruff, yamllint, ansible-lint (production profile)
 	ruff check .

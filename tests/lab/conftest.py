@@ -1,0 +1,36 @@
+"""What the lab's tests share. Each part that cannot start here skips its tests and says why."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lab" / "ibsim"))
+
+import fabric as ibsim  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "lab: runs real tools against simulated parts; make lab")
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory):
+    """Starts a simulated fabric: fabric(swapped=..., narrow=...); the last one is stopped at the end."""
+    reason = ibsim.lacking()
+    if reason:
+        pytest.skip(reason)
+    made = ibsim.Fabric(tmp_path_factory.mktemp("lab") / "ibsim")
+
+    def start(**faults):
+        made.up(**faults)
+        os.environ["ACCEPT_LAB_IBSIM"] = str(made.folder)
+        return made
+
+    yield start
+    made.down()
+    os.environ.pop("ACCEPT_LAB_IBSIM", None)
