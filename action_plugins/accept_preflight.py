@@ -19,7 +19,7 @@ from ansible.release import __version__ as ansible_version
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
 from accept_judge import contract as contracts  # noqa: E402
-from accept_judge import runs, standards  # noqa: E402
+from accept_judge import fabric, rail_map, runs, standards  # noqa: E402
 from accept_judge.documents import DocumentError  # noqa: E402
 from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
 from accept_node.envelope import utc  # noqa: E402
@@ -34,6 +34,7 @@ ARGUMENTS = {
     "depth": {"type": "str", "choices": ["quick", "standard", "full"], "default": "quick"},
     "definition": {"type": "str", "default": ""},
     "version_table": {"type": "str", "default": ""},
+    "rail_map": {"type": "str", "default": ""},
 }
 GROUP = "gpu_nodes"
 HEAD = "head"  # answers for its cluster; need not be a node itself
@@ -49,7 +50,8 @@ class ActionModule(ActionBase):
         inventory = ", ".join(task_vars.get("ansible_inventory_sources") or ["the inventory"])
         wanted, contract, errors = _wanted(standards_dir, contract_path)
         hosts, inventory_errors = _hosts(task_vars, contract, inventory)
-        errors += inventory_errors
+        cables, map_errors = _rail_map(args["rail_map"], contract_path.parent)
+        errors += inventory_errors + map_errors
         definition = args["definition"] or (contract.definition if contract else "")
         if not errors and definition not in wanted.definitions:
             errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
@@ -81,6 +83,7 @@ class ActionModule(ActionBase):
                 "contract": {"path": str(contract_path), "sha256": contract.sha256},
                 "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
                 "version_table": args["version_table"] or None,
+                "rail_map": {"path": str(cables), "sha256": runs.digest(cables)} if cables else None,
                 "risk": args["risk"],
                 "depth": args["depth"],
                 "definition": definition,
@@ -93,6 +96,8 @@ class ActionModule(ActionBase):
                 return {"changed": False, "accept_plan": [*text, "check mode: nothing is measured, so no verdict is reached"]}
             run_dir = runs.open_run(evidence, run_id, record, plan, os.getppid())
             runs.write(run_dir / "contract.yml", contract_path.read_bytes())
+            if cables:
+                runs.write(run_dir / fabric.MAP, cables.read_bytes())
         except (OSError, ValueError) as error:
             return {"failed": True, "msg": f"{evidence}: the run cannot be opened: {error}", "accept_errors": [f"{evidence}: {error}"]}
         opened = {"id": run_id, "dir": str(run_dir), "asked": runs.asked(standards_dir, plan, hosts, contract.data["clusters"])}
@@ -110,6 +115,18 @@ def _wanted(standards_dir, contract_path):
         return wanted, contracts.load(contract_path, wanted, on=datetime.now(UTC).date()), errors
     except DocumentError as error:
         return wanted, None, list(error.errors)
+
+
+def _rail_map(given, folder):
+    """The planned rail map, where there is one, and all that is wrong with it."""
+    path = Path(given).resolve() if given else folder / fabric.MAP
+    if not given and not path.exists():
+        return None, []
+    try:
+        rail_map.load(path)
+    except DocumentError as error:
+        return None, list(error.errors)
+    return path, []
 
 
 def _hosts(task_vars, contract, inventory):

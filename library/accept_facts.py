@@ -120,6 +120,18 @@ def _scheduler_audit():
     return scheduler_audit.collect
 
 
+def _cabling():
+    from ansible.module_utils.accept_node.collectors import cabling
+
+    return cabling.collect
+
+
+def _ib_fabric():
+    from ansible.module_utils.accept_node.collectors import ib_fabric
+
+    return ib_fabric.collect
+
+
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {
     "preflight": _preflight,
@@ -131,9 +143,11 @@ COLLECTORS = {
     "ib_config": _ib_config,
     "health_audit": _health_audit,
     "scheduler_audit": _scheduler_audit,
+    "cabling": _cabling,
+    "ib_fabric": _ib_fabric,
 }
 
-CLUSTER = frozenset(["scheduler_audit"])  # concerns that one host, the head, answers for its whole cluster
+CLUSTER = frozenset(["scheduler_audit", "ib_fabric"])  # concerns that one host, the head, answers for its whole cluster
 
 
 def argument_spec() -> dict:

@@ -50,6 +50,10 @@ options:
     description: A published table of minimum versions to judge by instead of the built-in one.
     type: str
     default: ""
+  rail_map:
+    description: The planned rail map; empty takes C(rail_map.csv) beside the contract, where there is one.
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full

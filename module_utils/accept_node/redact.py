@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import re
 
+from . import discreet
 from .secrets import map_texts, remove_secrets
 
 # Identities that only their surroundings tell. Group 1 is the value.
@@ -59,6 +60,7 @@ class Redactor:
         self.tables = {}  # kind -> {value: replacement}
         self.made = {}  # kind -> replacements
         self.names = {}  # value -> kind: replaced wherever it stands as a word
+        self.pseudonyms = {}  # digest under which a fabric's sweep keeps a GUID or a host -> (kind, value)
         self._words = None
 
     def learn(self, text: str) -> None:
@@ -66,6 +68,9 @@ class Redactor:
         for kind, pattern in (("serial", _SERIAL), ("user", _USER), ("host", _SERVER), ("guid", _GUID_NAMED)):
             for match in pattern.finditer(text):
                 self.name(kind, match.group(1))
+        for pattern in (_GID, _GUID):  # with colons in sysfs, without in what tools say of a fabric
+            for match in pattern.finditer(text):
+                self.name("guid", "".join(match.group(0).split(":")[-4:]).lower())
         for value in _columns(text):
             self.name("serial", value)
 
@@ -75,6 +80,9 @@ class Redactor:
         if not value or not _telling(kind, value) or value in self.made.get(kind, ()):
             return
         self.names[value] = kind
+        if kind in ("guid", "host"):
+            digest = discreet.guid(value)[2:] if kind == "guid" else discreet.host(value)
+            self.names[digest], self.pseudonyms[digest] = "pseudonym", (kind, value)
         if kind == "host" and "." in value:
             short, domain = value.split(".", 1)
             self.name("host", short)
@@ -109,6 +117,9 @@ class Redactor:
 
     def _name(self, value):
         kind = self.names[value]
+        if kind == "pseudonym":
+            kind, value = self.pseudonyms[value]
+            return discreet.guid(self._hexed(kind, value))[2:] if kind == "guid" else discreet.host(self.host(value))
         if kind == "guid":
             return self._hexed(kind, value)
         return ".".join(self._once(kind, part, _alike) for part in value.split("."))  # a domain is the same in every name
@@ -176,7 +187,7 @@ def redact_capture(capture: dict, key: bytes) -> dict:
     """A capture without secrets and with every identity replaced; one that is redacted already comes back as it is."""
     if capture.get("redacted"):
         return capture
-    capture, redactor = map_texts(capture, remove_secrets), Redactor(key)
+    capture, redactor = discreet.conceal_capture(map_texts(capture, remove_secrets)), Redactor(key)
     identity = dict(capture.get("identity", {}))
     redactor.name("host", identity.get("hostname") or "")
     for record in capture["commands"]:

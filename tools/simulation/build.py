@@ -15,6 +15,7 @@ import yaml
 
 from . import faults
 from .model import Gpu, Nic, Nvme, SimNode
+from .model_fabric import fabric_of
 from .model_scheduler import control_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +67,7 @@ def build(spec) -> list:
     for cluster in spec["clusters"]:
         of_cluster = list(_cluster(cluster, spec.get("seed", 0)))
         control_of(cluster, of_cluster, recorded_at_s(spec))
+        fabric_of(cluster, of_cluster)
         nodes += of_cluster
     by_name = {node.name: node for node in nodes}
     for index, entry in enumerate(spec.get("faults") or []):

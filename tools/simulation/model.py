@@ -127,3 +127,6 @@ class SimNode:
     # what the cluster's scheduler thinks of this node, and the scheduler itself: model_scheduler.py
     place: object = field(default=None, compare=False, repr=False)
     control: object = field(default=None, compare=False, repr=False)
+    # the fabric of its cluster, model_fabric.py, and NIC -> (switch, port) where a cable does not end as planned
+    fabric: object = field(default=None, compare=False, repr=False)
+    cables: dict = field(default_factory=dict, compare=False)

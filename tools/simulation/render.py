@@ -7,12 +7,25 @@ from pathlib import Path
 import yaml
 from accept_node import capture as captures
 
-from . import common, edits, render_gpu, render_hardware, render_health, render_kernel, render_rdma, render_scheduler, render_versions
+from . import (
+    common,
+    edits,
+    render_fabric,
+    render_gpu,
+    render_hardware,
+    render_health,
+    render_kernel,
+    render_rdma,
+    render_scheduler,
+    render_versions,
+)
 from .model import SimNode
+from .model_fabric import rail_map
 from .model_scheduler import is_head
 from .records import command, hung, merge
 
 RENDERERS = (
+    render_fabric.render,
     render_gpu.render,
     render_hardware.render,
     render_kernel.render,
@@ -46,10 +59,11 @@ def _spoiled(node, record) -> dict:
 
 
 def write(nodes, spec, recorded_at_s, out, progress=lambda done: None) -> None:
-    """OUT/<host>/capture.json of each node; OUT/hosts.yml and OUT/contract.yml, to run an acceptance on them."""
+    """OUT/<host>/capture.json of each node; OUT/hosts.yml, OUT/contract.yml and OUT/rail_map.csv, to run an acceptance on them."""
     for done, node in enumerate(nodes, 1):
         captures.save(capture(node, recorded_at_s), str(Path(out) / node.name))
         progress(done)
+    Path(out, "rail_map.csv").write_text(rail_map(nodes), encoding="utf-8")
     for name, content in (("hosts.yml", inventory(nodes)), ("contract.yml", contract(nodes, spec))):
         (Path(out) / name).write_text(yaml.safe_dump(content, sort_keys=False, width=140), encoding="utf-8")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from zlib import crc32
 
 from .model import SimNode
+from .model_fabric import end
 from .records import command, file, missing_file, missing_tree, tree
 
 ROOT, NET, CONFIGFS = "/sys/class/infiniband", "/sys/class/net", "/sys/kernel/config/rdma_cm"
@@ -65,10 +67,12 @@ def _number(text) -> int:
 
 
 def _mac(node, nic) -> str:
-    return "9c63c0" + f"{node.seed >> 8 & 0xFFFF:04x}" + f"{_number(nic.name):02x}"
+    """No two NICs of a cluster share one."""
+    return f"9c63c0{crc32(node.cluster.encode()) & 0xFF:02x}{_number(node.name) & 0xFFF:03x}{_number(nic.name) & 0xF:x}"
 
 
-def _guid(node, nic) -> str:
+def guid(node, nic) -> str:
+    """Of the device and its one port."""
     mac = _mac(node, nic)
     return f"{mac[:4]}:{mac[4:6]}03:00{mac[6:8]}:{mac[8:]}"
 
@@ -84,7 +88,7 @@ def gids(node, nic) -> list:
     if nic.gids is not None:
         return nic.gids
     if nic.link_layer == "InfiniBand":
-        return [(f"fe80:0000:0000:0000:{_guid(node, nic)}", "IB/RoCE v1")]
+        return [(f"fe80:0000:0000:0000:{guid(node, nic)}", "IB/RoCE v1")]
     mac = _mac(node, nic)
     local = f"fe80:0000:0000:0000:{int(mac[:2], 16) ^ 2:02x}{mac[2:4]}:{mac[4:6]}ff:fe{mac[6:8]}:{mac[8:]}"
     one, two, three, four = (int(part) for part in address(node, nic).split("."))
@@ -135,7 +139,7 @@ def _net(nic) -> dict:
 
 def devinfo(node, nic) -> str:
     """The block of one device."""
-    guid, active = _guid(node, nic), nic.port_state == "ACTIVE"
+    own_guid, active = guid(node, nic), nic.port_state == "ACTIVE"
     roce = nic.link_layer == "Ethernet"
     rows = [
         ("state", "PORT_ACTIVE (4)" if active else "PORT_DOWN (1)"),
@@ -149,8 +153,8 @@ def devinfo(node, nic) -> str:
     head = [
         ("transport", "InfiniBand (0)"),
         ("fw_ver", nic.firmware),
-        ("node_guid", guid),
-        ("sys_image_guid", guid),
+        ("node_guid", own_guid),
+        ("sys_image_guid", own_guid),
         ("vendor_id", "0x02c9"),
         ("vendor_part_id", "4129" if nic.model == "ConnectX-7" else "4131"),
         ("hw_ver", "0x0"),
@@ -227,10 +231,9 @@ def _lldp(node, nics) -> str:
     """One leaf for each rail; two ports of one card are on two of them."""
     entries = []
     for nic in nics:
-        rail = _number(nic.name)
-        chassis = {
-            f"{node.cluster}-leaf{rail + 1:02d}": {"id": {"type": "mac", "value": f"9c:05:91:00:{rail:02x}:01"}, "descr": "Cumulus Linux"}
-        }
-        port = {"id": {"type": "ifname", "value": f"swp{_number(node.name)}"}, "descr": f"{node.name} {nic.netdev}", "ttl": "120"}
+        leaf, place = end(node, nic.name)
+        rail = _number(leaf) - 1
+        chassis = {leaf: {"id": {"type": "mac", "value": f"9c:05:91:00:{rail:02x}:01"}, "descr": "Cumulus Linux"}}
+        port = {"id": {"type": "ifname", "value": f"swp{place}"}, "descr": f"{node.name} {nic.netdev}", "ttl": "120"}
         entries.append({nic.netdev: {"via": "LLDP", "rid": str(rail + 1), "age": "14 days, 02:11:09", "chassis": chassis, "port": port}})
     return json.dumps({"lldp": {"interface": entries}}, indent=2) + "\n"

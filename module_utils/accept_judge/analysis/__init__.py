@@ -53,6 +53,10 @@ def module_of(name):
             from . import ib_config as module
         elif name == "health_audit":
             from . import health_audit as module
+        elif name == "cabling":
+            from . import cabling as module
+        elif name == "ib_fabric":
+            from . import ib_fabric as module
         else:
             return None
     except ImportError as error:

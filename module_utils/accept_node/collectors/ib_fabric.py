@@ -144,11 +144,13 @@ def _ours(why: str) -> bool:
 
 
 def others(links, own_link) -> list:
-    """Hosts to ask for a port: named otherwise than this node first, each host once."""
-    links = {(link["host"] or "").split(" ")[0]: link for link in links if link["lid"]}
-    links.pop(own_link["host"].split(" ")[0] if own_link and own_link["host"] else "", None)
-    names = sorted(links, key=lambda name: (not name.startswith("host-"), name))
-    return [links[name] for name in names[:NEIGHBOURS]]
+    """Hosts to ask for a port: those that are not named like this node first, each host once, by LID."""
+    hosts = {}
+    for link in sorted((link for link in links if link["lid"]), key=lambda link: link["lid"]):
+        hosts.setdefault((link["host"] or "").split(" ")[0], link)
+    hosts.pop(own_link["host"].split(" ")[0] if own_link and own_link["host"] else "", None)
+    names = sorted(hosts, key=lambda name: (not name.startswith("host-"), hosts[name]["lid"]))
+    return [hosts[name] for name in names[:NEIGHBOURS]]
 
 
 def _neighbour(asker, local, link) -> dict:

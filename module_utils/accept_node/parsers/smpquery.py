@@ -22,7 +22,7 @@ CAPACITY = re.compile(r"([0-9]{1,6}) (?:pkeys|guids) capacity for this port")
 
 
 def parse(text: str) -> dict:
-    """portinfo."""
+    """`smpquery portinfo`: see the module's docstring."""
     head = next(filter(None, map(HEAD.match, map(str.strip, text.splitlines()))), None)
     fields = _fields(text)
     if head is None or "LinkState" not in fields:
@@ -31,7 +31,7 @@ def parse(text: str) -> dict:
 
 
 def parse_nodeinfo(text: str) -> dict:
-    """nodeinfo."""
+    """`smpquery nodeinfo`: see the module's docstring."""
     fields = _fields(text)
     if "NodeType" not in fields:
         raise ParseError(f"smpquery nodeinfo: {_shown(text)}")
@@ -39,7 +39,7 @@ def parse_nodeinfo(text: str) -> dict:
 
 
 def parse_nodedesc(text: str) -> dict:
-    """nodedesc."""
+    """`smpquery nodedesc`: see the module's docstring."""
     fields = _fields(text)
     if "Node Description" not in fields:
         raise ParseError(f"smpquery nodedesc: {_shown(text)}")
@@ -47,7 +47,7 @@ def parse_nodedesc(text: str) -> dict:
 
 
 def parse_pkeys(text: str) -> dict:
-    """pkeys."""
+    """`smpquery pkeys`: see the module's docstring."""
     values, capacity = _table(text, "pkeys")
     keys = [(at, key, int(key, 16)) for at, key in values]
     pkeys = [{"index": at, "key": key, "member": "full" if value & 0x8000 else "limited"} for at, key, value in keys if value & 0x7FFF]
@@ -55,7 +55,7 @@ def parse_pkeys(text: str) -> dict:
 
 
 def parse_guidinfo(text: str) -> dict:
-    """guidinfo."""
+    """`smpquery guidinfo`: see the module's docstring."""
     values, capacity = _table(text, "guidinfo")
     return {"guids": [guid for _, guid in values if int(guid, 16)], "capacity": capacity}
 
