@@ -22,10 +22,10 @@ CODE = re.compile(r"ErrorCode:([0-9]{1,4})\b")
 def parse(text: str, labels=()) -> dict:
     """{"nodes": [...], "continue", "remaining"}; `labels`: names of further labels to keep.
 
-    A node: name, hostname, unschedulable, set_by {manager, at} (who last wrote taints or unschedulable; None where not told), created_at,
-    labels, taints [{key, value, effect}], conditions [{type, status, reason, message, codes, heartbeat_at, since}], gpus_capacity and
-    gpus_allocatable {resource: N}, devices {resource: {capacity, allocatable}}, cpus, memory_mib, kubelet, kernel, runtime, boot_id. A name
-    that is not told is None; quantities that cannot be read are None.
+    A node: name, hostname, address, unschedulable, set_by {manager, at} (who last wrote taints or unschedulable; None where not told),
+    created_at, labels, taints [{key, value, effect}], conditions [{type, status, reason, message, codes, heartbeat_at, since}],
+    gpus_capacity and gpus_allocatable {resource: N}, devices {resource: {capacity, allocatable}}, cpus, memory_mib, kubelet,
+    kernel, runtime, boot_id. A name that is not told is None; quantities that cannot be read are None.
     """
     page = api.parse(text)
     return {"nodes": [_node(item, labels) for item in page["items"]], "continue": page["continue"], "remaining": page["remaining"]}
@@ -51,7 +51,7 @@ def _kept(item):
         },
         "spec": {key: api.at(item, "spec", key) for key in ("unschedulable", "taints") if api.at(item, "spec", key)},
         "status": {
-            **{key: status[key] for key in ("capacity", "allocatable", "conditions") if key in status},
+            **{key: status[key] for key in ("capacity", "allocatable", "conditions", "addresses") if key in status},
             "nodeInfo": {key: info[key] for key in ("bootID", "kernelVersion", "kubeletVersion", "containerRuntimeVersion") if key in info},
         },
     }
@@ -83,6 +83,7 @@ def _node(item, extra) -> dict:
     return {
         "name": api.text_at(item, "metadata", "name"),
         "hostname": api.text_at(labels, "kubernetes.io/hostname"),
+        "address": _address(item),
         "unschedulable": api.at(item, "spec", "unschedulable") is True,
         "set_by": _set_by(item),
         "created_at": api.text_at(item, "metadata", "creationTimestamp"),
@@ -105,6 +106,12 @@ def _node(item, extra) -> dict:
         "runtime": api.text_at(item, "status", "nodeInfo", "containerRuntimeVersion"),
         "boot_id": api.text_at(item, "status", "nodeInfo", "bootID"),
     }
+
+
+def _address(item):
+    """The address inside the cluster's network."""
+    found = [one for one in api.listing(api.at(item, "status", "addresses")) if one.get("type") == "InternalIP"]
+    return api.text_at(found[0], "address") if found else None
 
 
 def _condition(condition) -> dict:

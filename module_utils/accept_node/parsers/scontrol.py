@@ -32,8 +32,8 @@ def parse(text: str) -> dict:
     """{"nodes": [{name, hostname, address, state, base, flags, gpus, gpu_types, gpus_used, gpus_tres, cpus, sockets, memory_mib,
     partitions, features, version, boot_time, started_time, reason, reason_by, reason_at, next_state, reservation, in_pod}]}
 
-    `state` is as printed, `base` and `flags` as slurm_state has them. `gpus` is of Gres, `gpus_tres` of CfgTRES; None where cut or not
-    printed. Times are Slurm's own local ones. `in_pod`: the comment names a pod.
+    `state` is as printed, `base` and `flags` as slurm_state has them. `gpus` is of Gres, `gpus_tres` of CfgTRES; None where cut, not
+    printed, or no TRES. Times are Slurm's own local ones. `in_pod`: the comment names a pod.
     """
     if re.match(r"\s*No nodes in the system", text):
         return {"nodes": []}
@@ -58,8 +58,8 @@ def parse_partition(text: str) -> dict:
 
 def strip(text: str) -> str:
     """The text without what names users, groups and accounts; what is parsed from it stays."""
-    text = re.sub(r"\b((?:Allow|Deny)(?:Groups|Accounts|Qos))=(?!ALL\b)\S+", r"\1=[kept back]", text)
-    return re.sub(r"\b(Owner|MCS_label|QoS)=(?!N/A\b)\S+", r"\1=[kept back]", text)
+    text = re.sub(r"\b((?:Allow|Deny)(?:Groups|Accounts|Qos))=(?!ALL\b)\S+", r"\1=[kept-back]", text)
+    return re.sub(r"\b(Owner|MCS_label|QoS)=(?!N/A\b)\S+", r"\1=[kept-back]", text)
 
 
 def _records(text, first, keys):
@@ -91,10 +91,15 @@ def _count(record, key):
 
 
 def _tres_gpus(record, key):
-    if key not in record:
-        return None
-    match = TRES_GPUS.search(record[key])
-    return int(match.group(1)) if match else 0
+    """None where GPUs are no TRES: only those that AccountingStorageTRES names are printed."""
+    match = TRES_GPUS.search(record.get(key, ""))
+    return int(match.group(1)) if match else None
+
+
+def _used(record):
+    """GPUs of AllocTRES: none of them there is 0 where CfgTRES counts them."""
+    used = _tres_gpus(record, "AllocTRES")
+    return 0 if used is None and "AllocTRES" in record and _tres_gpus(record, "CfgTRES") is not None else used
 
 
 def _node(record) -> dict:
@@ -112,7 +117,7 @@ def _node(record) -> dict:
         "flags": state["flags"],
         "gpus": gres and gres["gpus"],
         "gpu_types": gres and gres["types"],
-        "gpus_used": used["gpus"] if used else _tres_gpus(record, "AllocTRES"),
+        "gpus_used": used["gpus"] if used else _used(record),
         "gpus_tres": _tres_gpus(record, "CfgTRES"),
         "cpus": _count(record, "CPUTot"),
         "sockets": _count(record, "Sockets"),

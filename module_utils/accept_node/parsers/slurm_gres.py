@@ -44,15 +44,18 @@ def _take(found, name, parts, bracket):
     count = re.fullmatch(r"([0-9]{1,9})([KMGT]?)", parts[-1]) if parts else None
     number = int(count.group(1)) * FACTOR[count.group(2)] if count else None
     kind = next((part for part in parts[:-1] if part not in ("no_consume", "")), "") if count else ""
+    if number is None and "gpu".startswith(name):  # cut in the name itself, or behind it
+        found["gpus"], found["cut"] = None, True
+        return
     if name != "gpu":
+        found["cut"] = found["cut"] or number is None
         found["other"][name] = None if number is None else (found["other"].get(name) or 0) + number
         return
     where = re.match(r"\((S|IDX):([^()]*)\)", bracket)
     if where:
         key = {"S": "sockets", "IDX": "index"}[where.group(1)]
         found[key] = where.group(2) if found[key] is None else found[key] + "," + where.group(2)
-    if number is None or found["gpus"] is None:
-        found["gpus"], found["cut"] = None, found["cut"] or number is None
+    if found["gpus"] is None:
         return
     found["gpus"] += number
     found["types"][kind] = found["types"].get(kind, 0) + number
