@@ -68,6 +68,7 @@ class ActionModule(ActionBase):
             task_vars.get("ansible_skip_tags"),
             args["concerns"],
             contract.data["clusters"],
+            {name for name, value in task_vars.items() if name.startswith("accept_") and value},
         )
         planned = [phase for phase in plan["phases"] if phase["status"] == "planned"]
         evidence = Path(args["evidence"]).resolve()

@@ -132,6 +132,18 @@ def _ib_fabric():
     return ib_fabric.collect
 
 
+def _isolation_audit():
+    from ansible.module_utils.accept_node.collectors import isolation_audit
+
+    return isolation_audit.collect
+
+
+def _tenancy_audit():
+    from ansible.module_utils.accept_node.collectors import tenancy_audit
+
+    return tenancy_audit.collect
+
+
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {
     "preflight": _preflight,
@@ -145,9 +157,11 @@ COLLECTORS = {
     "scheduler_audit": _scheduler_audit,
     "cabling": _cabling,
     "ib_fabric": _ib_fabric,
+    "isolation_audit": _isolation_audit,
+    "tenancy_audit": _tenancy_audit,
 }
 
-CLUSTER = frozenset(["scheduler_audit", "ib_fabric"])  # concerns that one host, the head, answers for its whole cluster
+CLUSTER = frozenset(["scheduler_audit", "ib_fabric", "tenancy_audit"])  # concerns that one host, the head, answers for its whole cluster
 
 
 def argument_spec() -> dict:

@@ -66,6 +66,9 @@ def settle(
         "platform": profile.get("platform"),
         "transport": contract_cluster["transport"] if contract_cluster else None,
         "scheduler": contract_cluster["scheduler"] if contract_cluster else None,
+        "tenancy": (contract_cluster or {}).get("tenancy", "shared"),  # others may be there unless the contract says that nobody is
+        "tenant_access": (contract_cluster or {}).get("tenant_access"),
+        "attestations": (contract_cluster or {}).get("attestations", {}),  # for the analysis: what the provider has put in writing
         "tier": tier or "none",
         "definition": definition,
     }

@@ -7,7 +7,7 @@ import re
 from . import paths
 from .operators import COLLECTIVE, OPERATORS, WITHOUT_WANT
 
-CONTEXT_KEYS = frozenset(("sku", "vendor", "form", "platform", "transport", "scheduler", "tier", "definition"))
+CONTEXT_KEYS = frozenset(("sku", "vendor", "form", "platform", "transport", "scheduler", "tenancy", "tenant_access", "tier", "definition"))
 
 
 def references(want) -> list[str]:

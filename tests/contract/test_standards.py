@@ -64,3 +64,9 @@ def test_every_reference_is_used_as_one():
     for check in STANDARDS.checks:
         for key in grammar.references(check.get("want")):
             assert "." in key, check["id"]
+
+
+def test_the_audit_with_probes_is_the_audit_and_the_probes():
+    audit, both = STANDARDS.definitions["audit"], STANDARDS.definitions["audit_probe"]
+    assert both["concerns"] == [*audit["concerns"], "tenancy_probe"]
+    assert all(both[key] == audit[key] for key in ("reject", "exceptions", "incomplete", "coverage"))

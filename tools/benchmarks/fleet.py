@@ -16,7 +16,18 @@ from accept_node.node import ReplayNode
 
 from .measure import ROOT
 
-CONCERNS = ("preflight", "version_audit", "inventory_audit", "boot", "gid_check", "roce_config", "ib_config", "health_audit", "cabling")
+CONCERNS = (
+    "preflight",
+    "version_audit",
+    "inventory_audit",
+    "boot",
+    "gid_check",
+    "roce_config",
+    "ib_config",
+    "health_audit",
+    "cabling",
+    "isolation_audit",
+)
 
 
 def simulate(out: Path, nodes: int, sku: str = "b200_hgx", transport: str = "infiniband", scheduler: str = "slurm", faults=()) -> Path:
@@ -30,9 +41,20 @@ def simulate(out: Path, nodes: int, sku: str = "b200_hgx", transport: str = "inf
 
 
 def collectors():
-    from accept_node.collectors import boot, cabling, gid_check, health_audit, ib_config, inventory_audit, preflight, roce_config, version_audit
+    from accept_node.collectors import (
+        boot,
+        cabling,
+        gid_check,
+        health_audit,
+        ib_config,
+        inventory_audit,
+        isolation_audit,
+        preflight,
+        roce_config,
+        version_audit,
+    )
 
-    modules = (preflight, version_audit, inventory_audit, boot, gid_check, roce_config, ib_config, health_audit, cabling)
+    modules = (preflight, version_audit, inventory_audit, boot, gid_check, roce_config, ib_config, health_audit, cabling, isolation_audit)
     return {concern: module.collect for concern, module in zip(CONCERNS, modules)}
 
 

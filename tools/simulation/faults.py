@@ -6,7 +6,17 @@ import inspect
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-from . import faults_cabling, faults_fabric, faults_gpu, faults_health, faults_host, faults_kernel, faults_rdma, faults_scheduler
+from . import (
+    faults_cabling,
+    faults_fabric,
+    faults_gpu,
+    faults_health,
+    faults_host,
+    faults_isolation,
+    faults_kernel,
+    faults_rdma,
+    faults_scheduler,
+)
 
 RESERVED = {"fault", "hosts", "why"}
 
@@ -15,7 +25,17 @@ def registry() -> dict:
     """Name -> function(node, rng, *, parameters with defaults)."""
     return {
         name: function
-        for module in (faults_gpu, faults_fabric, faults_rdma, faults_kernel, faults_host, faults_health, faults_scheduler, faults_cabling)
+        for module in (
+            faults_gpu,
+            faults_fabric,
+            faults_rdma,
+            faults_kernel,
+            faults_host,
+            faults_health,
+            faults_scheduler,
+            faults_cabling,
+            faults_isolation,
+        )
         for name, function in vars(module).items()
         if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
     }

@@ -130,3 +130,5 @@ class SimNode:
     # the fabric of its cluster, model_fabric.py, and NIC -> (switch, port) where a cable does not end as planned
     fabric: object = field(default=None, compare=False, repr=False)
     cables: dict = field(default_factory=dict, compare=False)
+    # what a tenant sees of it otherwise than of a closed node, by the names that render_isolation.py reads
+    isolation: dict = field(default_factory=dict)

@@ -14,9 +14,11 @@ from . import (
     render_gpu,
     render_hardware,
     render_health,
+    render_isolation,
     render_kernel,
     render_rdma,
     render_scheduler,
+    render_tenancy,
     render_versions,
 )
 from .model import SimNode
@@ -28,11 +30,16 @@ RENDERERS = (
     render_fabric.render,
     render_gpu.render,
     render_hardware.render,
+    render_isolation.render,
     render_kernel.render,
     render_rdma.render,
     render_scheduler.render,
+    render_tenancy.render,
     render_versions.render,
 )
+ATTESTED = ("ufm_secure_profile", "nvlink_domain_exclusive", "bmc_network", "nfs_exports")
+WORD = {"holds": True, "by": "the provider", "date": "2026-11-20", "document": "isolation of tenants, version 3"}
+SAID = ("name", "sku", "transport", "scheduler", "nodes", "tenancy", "tenant_access", "attestations")  # what a contract takes of a spec
 
 
 def capture(node: SimNode, recorded_at_s: float) -> dict:
@@ -88,7 +95,9 @@ def contract(nodes, spec) -> dict:
         for node in nodes:
             if node.cluster == cluster["name"]:
                 racks[node.rack] = racks.get(node.rack, 0) + 1
-        clusters.append({**{key: cluster[key] for key in ("name", "sku", "transport", "scheduler", "nodes")}, "racks": racks})
+        said = {key: cluster[key] for key in SAID if key in cluster}
+        usual = {"tenant_access": "pod" if cluster["scheduler"] == "kubernetes" else "user", "attestations": dict.fromkeys(ATTESTED, WORD)}
+        clusters.append({**usual, **said, "racks": racks})
     return {
         "schema": 1,
         "id": "simulated",

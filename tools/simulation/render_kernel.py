@@ -15,9 +15,11 @@ MACHINES = {  # per form: vendor of the firmware, product
     "oam": ("American Megatrends International, LLC.", "OAM 8-GPU Server"),
 }
 PSEUDO = """sysfs /sys sysfs rw,nosuid,nodev,noexec,relatime 0 0
-proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0
+proc /proc proc rw,nosuid,nodev,noexec,relatime,gid=4,hidepid=invisible 0 0
 udev /dev devtmpfs rw,nosuid,relatime,size=1056584448k,nr_inodes=264146112,mode=755 0 0
 cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0
+debugfs /sys/kernel/debug debugfs rw,nosuid,nodev,noexec,relatime 0 0
+tracefs /sys/kernel/tracing tracefs rw,nosuid,nodev,noexec,relatime 0 0
 """
 SYSCTL = {
     "panic": "10",

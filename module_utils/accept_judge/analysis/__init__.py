@@ -57,6 +57,12 @@ def module_of(name):
             from . import cabling as module
         elif name == "ib_fabric":
             from . import ib_fabric as module
+        elif name == "isolation_audit":
+            from . import isolation_audit as module
+        elif name == "tenancy_audit":
+            from . import tenancy_audit as module
+        elif name == "tenancy_probe":
+            from . import tenancy_probe as module
         else:
             return None
     except ImportError as error:

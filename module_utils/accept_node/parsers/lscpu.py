@@ -25,6 +25,12 @@ NAMES = (
 
 def parse(text: str) -> dict:
     """See the module's docstring."""
+    fields = _fields(text)
+    found = {name: read(fields.get(label)) for name, read, label in NAMES}
+    return {**found, "hypervisor": word(fields.get("Hypervisor vendor")) or "none"}
+
+
+def _fields(text) -> dict:
     fields = {}
     if text.lstrip().startswith("{"):
         try:
@@ -38,8 +44,7 @@ def parse(text: str) -> dict:
                 fields.setdefault(name.strip(), value.strip())
     if not word(fields.get("Architecture")):
         raise ParseError("lscpu: no Architecture")
-    found = {name: read(fields.get(label)) for name, read, label in NAMES}
-    return {**found, "hypervisor": word(fields.get("Hypervisor vendor")) or "none"}
+    return fields
 
 
 def _walk(entries, fields):
@@ -48,3 +53,9 @@ def _walk(entries, fields):
         data = entry.get("data")
         fields.setdefault(str(entry["field"]).rstrip(":"), str(data) if isinstance(data, (str, int)) else None)
         _walk(entry.get("children") or [], fields)
+
+
+def parse_virtual(text: str) -> dict:
+    """{"extensions": "VT-x" | "AMD-V" | "none", "hypervisor": "KVM" | "none"}: can this machine hold virtual ones, is it one."""
+    fields = _fields(text)
+    return {"extensions": word(fields.get("Virtualization")) or "none", "hypervisor": word(fields.get("Hypervisor vendor")) or "none"}

@@ -1,0 +1,23 @@
+"""`sshd -T`, the settings that the server runs with: {"root_login": "no" | "prohibit-password" | "forced-commands-only" | "yes",
+"passwords": bool, "keyboard_interactive": bool | None}. `without-password` is the older name of `prohibit-password`."""
+
+from __future__ import annotations
+
+import re
+
+from . import ParseError
+
+WORDS = {"yes": True, "no": False}
+
+
+def parse(text: str) -> dict:
+    fields = dict(re.findall(r"^([a-z]+) (\S.*?)\s*$", text, re.M))
+    root, passwords = fields.get("permitrootlogin"), WORDS.get(fields.get("passwordauthentication", ""))
+    if root not in ("no", "yes", "prohibit-password", "without-password", "forced-commands-only") or passwords is None:
+        raise ParseError("no settings of an ssh server: %r" % text.strip()[:80])
+    asked = fields.get("kbdinteractiveauthentication", fields.get("challengeresponseauthentication", ""))
+    return {
+        "root_login": "prohibit-password" if root == "without-password" else root,
+        "passwords": passwords,
+        "keyboard_interactive": WORDS.get(asked),
+    }
