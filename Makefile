@@ -47,6 +47,7 @@ endif
 molecule: .venv/development ## The molecule scenarios
 	molecule test --scenario-name default
 	molecule test --scenario-name faulty
+	molecule test --scenario-name fabric
 
 lab: .venv/development ## Real tools against simulated parts (root, Debian or Ubuntu); what cannot start is skipped with its reason
 	lab/setup

@@ -77,6 +77,10 @@ class CallbackModule(Default):
         if self.verbose:
             super().v2_playbook_on_task_start(task, is_conditional)
 
+    def v2_playbook_on_include(self, included_file):
+        if self.verbose:
+            super().v2_playbook_on_include(included_file)
+
     def v2_runner_on_start(self, host, task):
         if self.verbose:
             super().v2_runner_on_start(host, task)

@@ -1,9 +1,9 @@
 """Which nodes work together in which round, and who is to blame for a slow pair. Pure: outcomes in, the next round out.
 
 A pass begins with two rounds in which every node works once (one idles where their number is odd), with another partner each time, once
-sending and once receiving. Whoever was slow with every partner on some rail is then paired with nodes that are known good on that rail,
-until it is cleared (its partners were slow, or the path) or named. A slow pair of two good nodes is run once more: it is the path, or it
-was a passing thing. No round beyond 4 + log2(n): what is then not settled is said to be so.
+sending and once receiving: a rail may be slow one way only. Whoever was slow on some rail and fast with nobody is then paired with nodes
+that are known good on it, until it is cleared (its partner was slow, or the path) or named. A slow pair of two good nodes is run once more,
+the same way round: it is the path, or it was a passing thing. No round beyond 4 + log2(n): what is then not settled is said to be so.
 
 An outcome is Outcome(round, sender, receiver, rail, gbps): None for a test that failed, NOT_RUN for one that did not begin.
 """
@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 SCREENING = 2
 NOT_RUN = -1.0
+SEND, RECEIVE = "send", "receive"
+OTHER = {SEND: RECEIVE, RECEIVE: SEND}
 NEAR_MEDIAN = 0.95  # where no floor is known, or nobody reaches it: who is further below its like is looked at again
 TRIES = 3  # a node whose tests did not begin so often is left alone
 
@@ -79,59 +81,54 @@ def limit(outcomes, floor: float | None) -> float | None:
 
 
 class State:
-    """What the outcomes of a pass amount to, rail by rail."""
+    """What the outcomes of a pass amount to: rail by rail, and each node's sending and receiving apart (`sides`: node, rail, role)."""
 
     def __init__(self, nodes, outcomes, floor: float | None = None):
         self.nodes, self.outcomes = list(nodes), list(outcomes)
         self.limit = limit(self.outcomes, floor)
-        self.good, self.bad, self.not_run = (
-            defaultdict(set) for _ in range(3)
-        )  # rail -> nodes; (node, rail) -> partners; node -> partners
-        self.slow_pairs = defaultdict(list)  # (nodes, rail) -> rates
-        self.tried = defaultdict(int)  # nodes -> rounds together
-        self.rails = list(dict.fromkeys(outcome.rail for outcome in self.outcomes))
-        for together in {(outcome.round, frozenset((outcome.sender, outcome.receiver))) for outcome in self.outcomes}:
-            self.tried[together[1]] += 1
+        self.good: set = set()  # sides that were fast with somebody
+        self.bad, self.not_run = defaultdict(set), defaultdict(set)  # side -> partners; node -> rounds
+        self.slow = defaultdict(list)  # (sender, receiver, rail) -> rates below the limit
+        self.tried = defaultdict(set)  # (sender, receiver) -> rounds
         for outcome in self.outcomes:
             self._take(outcome)
-        self.named = {key for key, partners in self.bad.items() if self._is_named(*key, partners)}
+        self.named = {side for side, partners in self.bad.items() if side not in self.good and self._known_good(side, partners) >= 2}
 
     def _take(self, outcome):
-        pair, rail = frozenset((outcome.sender, outcome.receiver)), outcome.rail
-        if outcome.gbps == NOT_RUN:
-            for one, other in ((outcome.sender, outcome.receiver), (outcome.receiver, outcome.sender)):
-                self.not_run[one].add((outcome.round, other))
-        elif outcome.gbps is not None and self.limit is not None and outcome.gbps >= self.limit:
-            self.good[rail].update(pair)
+        number, sender, receiver, rail, gbps = outcome
+        self.tried[sender, receiver].add(number)
+        sides = (sender, rail, SEND), (receiver, rail, RECEIVE)
+        if gbps == NOT_RUN:
+            self.not_run[sender].add(number)
+            self.not_run[receiver].add(number)
+        elif gbps is not None and self.limit is not None and gbps >= self.limit:
+            self.good.update(sides)
         else:
-            self.slow_pairs[pair, rail].append(outcome.gbps)
-            self.bad[outcome.sender, rail].add(outcome.receiver)
-            self.bad[outcome.receiver, rail].add(outcome.sender)
+            self.slow[sender, receiver, rail].append(gbps)
+            self.bad[sides[0]].add(receiver)
+            self.bad[sides[1]].add(sender)
 
-    def _is_named(self, node, rail, partners):
-        """Slow with two partners, and fast with none, who are both fast with somebody else."""
-        return node not in self.good[rail] and len(partners & self.good[rail]) >= 2
+    def _known_good(self, side, partners):
+        """With how many partners that are themselves fast with somebody else a side was slow."""
+        _, rail, role = side
+        return sum((partner, rail, OTHER[role]) in self.good for partner in partners)
 
     def suspects(self) -> dict:
-        """node -> rails on which it has neither been cleared nor named."""
+        """(node, role) -> rails on which that side has neither been cleared nor named."""
         found = defaultdict(set)
-        for (node, rail), _ in self.bad.items():
-            if node not in self.good[rail] and (node, rail) not in self.named:
-                found[node].add(rail)
+        for side in self.bad:
+            if side not in self.good and side not in self.named:
+                found[side[0], side[2]].add(side[1])
         return found
 
     def untested(self) -> list:
         """Nodes of which no test has begun, and that may be tried again."""
         begun = {node for outcome in self.outcomes if outcome.gbps != NOT_RUN for node in (outcome.sender, outcome.receiver)}
-        return [node for node in self.nodes if node not in begun and len({number for number, _ in self.not_run[node]}) < TRIES]
+        return [node for node in self.nodes if node not in begun and len(self.not_run[node]) < TRIES]
 
     def paths(self) -> dict:
-        """(pair, rail) -> rates of slow pairs that nobody in them explains."""
-        return {
-            (pair, rail): rates
-            for (pair, rail), rates in self.slow_pairs.items()
-            if all(node in self.good[rail] for node in pair) and not any((node, rail) in self.named for node in pair)
-        }
+        """(sender, receiver, rail) -> rates of slow pairs that neither of the two explains."""
+        return {key: rates for key, rates in self.slow.items() if {(key[0], key[2], SEND), (key[1], key[2], RECEIVE)} <= self.good}
 
 
 def next_round(nodes, outcomes, rounds_run: int, floor: float | None = None) -> list[tuple]:
@@ -142,45 +139,46 @@ def next_round(nodes, outcomes, rounds_run: int, floor: float | None = None) -> 
         return first[rounds_run]
     if rounds_run >= budget(len(nodes)):
         return []
-    state = State(nodes, outcomes, floor)
-    return _diagnosis(state, rounds_run)
+    return _diagnosis(State(nodes, outcomes, floor), rounds_run)
 
 
 def _diagnosis(state: State, rounds_run: int) -> list[tuple]:
     suspects, used, pairs = state.suspects(), set(), []
-    idle = [node for node in state.nodes if node not in suspects]
+    doubtful = {node for node, _ in suspects}
 
-    def pair_up(one, other):
-        used.update((one, other))
-        pairs.append((one, other) if rounds_run % 2 else (other, one))
+    def pair_up(sender, receiver):
+        used.update((sender, receiver))
+        pairs.append((sender, receiver))
 
-    # Those with most slow rails first: they are the hardest to find a partner for.
-    for node in sorted(suspects, key=lambda name: (-len(suspects[name]), name)):
+    # Those with most slow rails first: they are the hardest to find a partner for. Nodes beyond doubt help before others do.
+    order = [node for node in state.nodes if node not in doubtful] + [node for node in state.nodes if node in doubtful]
+    for node, role in sorted(suspects, key=lambda key: (-len(suspects[key]), key)):
         if node not in used:
-            other = _partner(node, suspects[node], state, idle, used) or _partner(node, suspects[node], state, state.nodes, used)
-            if other:
-                pair_up(node, other)
-    stuck = [node for node in state.nodes if node in suspects and node not in used]
+            partner = _partner(node, role, suspects[node, role], state, order, used)
+            if partner:
+                pair_up(*((node, partner) if role == SEND else (partner, node)))
+    stuck = [node for node in state.nodes if node in doubtful and node not in used]
     for one, other in circle(stuck, rounds_run):  # nobody is known good on their rails: they try each other
-        if not state.tried[frozenset((one, other))]:
+        if not state.tried[one, other] and not state.tried[other, one]:
             pair_up(one, other)
     for node in state.untested():
-        other = next((one for one in idle if one not in used and one != node and any(one in good for good in state.good.values())), None)
-        if node not in used and other:
-            pair_up(node, other)
-    for (pair, _), rates in state.paths().items():  # once more, to tell a path from a passing thing
-        if len(rates) == 1 and state.tried[pair] == 1 and not pair & used:
-            pair_up(*sorted(pair))
+        helper = next((one for one in order if one not in used and one != node and any(side[0] == one for side in state.good)), None)
+        if node not in used and helper:
+            pair_up(node, helper)
+    for (sender, receiver, _), rates in state.paths().items():  # once more, the same way round: a path, or a passing thing?
+        if len(rates) == 1 and len(state.tried[sender, receiver]) == 1 and not {sender, receiver} & used:
+            pair_up(sender, receiver)
     return pairs
 
 
-def _partner(node, rails, state: State, among, used):
-    """A node that is good on as many of these rails as can be had, and has not worked with this one yet."""
+def _partner(node, role, rails, state: State, among, used):
+    """A node whose other side is good on as many of these rails as can be had, and that has not been tried this way round."""
     best, most = None, 0
     for other in among:
-        if other == node or other in used or state.tried[frozenset((node, other))]:
+        pair = (node, other) if role == SEND else (other, node)
+        if other == node or other in used or state.tried[pair]:
             continue
-        known = sum(other in state.good[rail] for rail in rails)
+        known = sum((other, rail, OTHER[role]) in state.good for rail in rails)
         if known > most:
             best, most = other, known
             if known == len(rails):
@@ -189,37 +187,46 @@ def _partner(node, rails, state: State, among, used):
 
 
 def verdict(nodes, outcomes, floor: float | None = None) -> dict:
-    """{"limit_gbps", "culprits": [{node, rail, gbps, partners}], "paths": [{nodes, rail, gbps, times}], "unsettled": [{node, rail}],
-    "untested": [node], "worst": {gbps, sender, receiver, rail} | None, "tests": n}: what a pass has found."""
+    """{"limit_gbps", "culprits": [{node, rail, gbps, roles, partners}], "paths": [{sender, receiver, rail, gbps, times}],
+    "unsettled": [{node, rail}], "untested": [node], "worst": {gbps, sender, receiver, rail} | None, "tests": n}: what a pass has found."""
     state = State(nodes, outcomes, floor)
-    rates = defaultdict(list)
+    rates, roles, partners = defaultdict(list), defaultdict(list), defaultdict(set)
     for outcome in state.outcomes:
         if outcome.gbps != NOT_RUN:
-            for node in (outcome.sender, outcome.receiver):
-                rates[node, outcome.rail].append(outcome.gbps)
+            rates[outcome.sender, outcome.rail, SEND].append(outcome.gbps)
+            rates[outcome.receiver, outcome.rail, RECEIVE].append(outcome.gbps)
+    for side in sorted(state.named):
+        roles[side[:2]].append(side[2])
+        partners[side[:2]] |= state.bad[side]
     measured = [outcome for outcome in state.outcomes if outcome.gbps is not None and outcome.gbps != NOT_RUN]
     worst = min(measured, key=lambda outcome: outcome.gbps, default=None)
-    tested = {node for node, _ in rates}
+    tested = {node for node, _, _ in rates}
+    unsettled = {(node, rail) for (node, _), rails in state.suspects().items() for rail in rails} - set(roles)
     return {
         "limit_gbps": state.limit,
         "culprits": [
             {
                 "node": node,
                 "rail": rail,
-                "gbps": max((r for r in rates[node, rail] if r is not None), default=None),
-                "partners": sorted(state.bad[node, rail]),
+                "gbps": _most(rate for role in told for rate in rates[node, rail, role]),
+                "roles": told,
+                "partners": sorted(partners[node, rail]),
             }
-            for node, rail in sorted(state.named)
+            for (node, rail), told in sorted(roles.items())
         ],
         "paths": [
-            {"nodes": sorted(pair), "rail": rail, "gbps": max((r for r in slow if r is not None), default=None), "times": len(slow)}
-            for (pair, rail), slow in sorted(state.paths().items(), key=lambda item: (sorted(item[0][0]), item[0][1]))
+            {"sender": sender, "receiver": receiver, "rail": rail, "gbps": _most(slow), "times": len(slow)}
+            for (sender, receiver, rail), slow in sorted(state.paths().items())
         ],
-        "unsettled": [{"node": node, "rail": rail} for node, rails in sorted(state.suspects().items()) for rail in sorted(rails)],
+        "unsettled": [{"node": node, "rail": rail} for node, rail in sorted(unsettled)],
         "untested": [node for node in state.nodes if node not in tested],
         "worst": worst and {"gbps": worst.gbps, "sender": worst.sender, "receiver": worst.receiver, "rail": worst.rail},
         "tests": len(measured),
     }
+
+
+def _most(rates):
+    return max((rate for rate in rates if rate is not None), default=None)
 
 
 def incasts(nodes: list, fan: int = 8, turn: int = 0) -> list[tuple]:

@@ -11,7 +11,7 @@ from accept_node.collectors import gid_check, ib_config, roce_config
 from accept_node.envelope import collect
 from accept_node.node import LiveNode, RecordingNode
 
-from . import cabling
+from . import cabling, pairs
 from .measure import at_most
 
 PORTS, ENTRIES = 16, 256
@@ -54,6 +54,7 @@ def figures():
         note = f"median of {RUNS}, {PORTS} ports x {ENTRIES} GIDs, CPU time of the three concerns without their tools"
         yield at_most("node_python_ms", statistics.median(took), "ms", 300, note)
     yield from cabling.figures()
+    yield from pairs.figures()
 
 
 def write_ports(folder: Path) -> None:

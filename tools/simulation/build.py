@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from . import faults
+from . import faults, render_load
 from .model import Gpu, Nic, Nvme, SimNode
 from .model_fabric import fabric_of
 from .model_scheduler import control_of
@@ -73,6 +73,7 @@ def build(spec) -> list:
     for index, entry in enumerate(spec.get("faults") or []):
         for name in faults.hosts(entry["hosts"]):
             faults.apply(entry, by_name[name], random.Random(f"{spec.get('seed', 0)}:{name}:fault{index}"))
+    render_load.meet(nodes)
     return nodes
 
 

@@ -14,6 +14,7 @@ from . import (
     faults_host,
     faults_isolation,
     faults_kernel,
+    faults_load,
     faults_rdma,
     faults_scheduler,
 )
@@ -35,6 +36,7 @@ def registry() -> dict:
             faults_scheduler,
             faults_cabling,
             faults_isolation,
+            faults_load,
         )
         for name, function in vars(module).items()
         if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")

@@ -132,3 +132,6 @@ class SimNode:
     cables: dict = field(default_factory=dict, compare=False)
     # what a tenant sees of it otherwise than of a closed node, by the names that render_isolation.py reads
     isolation: dict = field(default_factory=dict)
+    # what traffic of this node shows otherwise than of a healthy one, and of which peers: faults_load.py, render_load.py
+    network: dict = field(default_factory=dict)
+    peers: dict = field(default_factory=dict, compare=False, repr=False)

@@ -63,6 +63,10 @@ def module_of(name):
             from . import tenancy_audit as module
         elif name == "tenancy_probe":
             from . import tenancy_probe as module
+        elif name == "rdma_bandwidth":
+            from . import rdma_bandwidth as module
+        elif name == "mgmt_network":
+            from . import mgmt_network as module
         else:
             return None
     except ImportError as error:

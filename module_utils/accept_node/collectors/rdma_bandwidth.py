@@ -8,9 +8,10 @@ A round is what the controller's plan says of this node::
     settings: duration_s bytes qps iterations gid_index traffic_class vrf slurm_job server_s client_s
 
 serve() starts the servers, measure() runs the clients (of all rails at once, or one after the other) and the loopbacks, finish() hears
-the servers and ends them. Each entry of `tests` says: what was asked (as above, with `round`), `status` (`ok`; `failed`, `hung`: it
-began and broke; `refused`, `peer_lost`, `no_client`, `not_run`: it did not begin, or the other end says more), `reason`, and `gbps`,
-`latency_us`, `p99_us`, `bytes`, `gid_index`, `link_type`, `mtu_bytes` as perftest told them. No thresholds.
+the servers and ends them. Each entry of `tests` says what was asked (as above, with `pass` and `number` of the round), `status`, `reason`,
+`gbps` and `latency_us` (null: not measured), and `p99_us bytes gid_index link_type mtu_bytes` as far as perftest told them. `status` is
+`ok`; `failed` or `hung`: it began and broke; `refused`, `peer_lost`, `no_client`, `not_run`: it did not begin, or the other end says more.
+No thresholds.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..parsers import ParseError, perftest
 
 TOOLS = {"write_bw": "ib_write_bw", "read_bw": "ib_read_bw", "write_lat": "ib_write_lat"}
 ROOT, PCI = "/sys/class/infiniband", "/sys/bus/pci/devices"
-KEEP = ("kind", "role", "peer", "device", "peer_device", "verb", "memory", "together")
+KEEP = ("kind", "role", "peer", "device", "verb", "memory", "together")
 STATUS = {"refused": "refused", "peer_lost": "peer_lost"}
 SLACK_S = 10.0  # between the end of the clients and that of their servers
 GPU_CLASSES = ("0x0302", "0x0300", "0x1200")
@@ -184,11 +185,11 @@ def _result(work, plan, test, timeout_s):
 
 def entry(plan, test, result) -> dict:
     """One test as it turned out."""
-    told = dict.fromkeys(("gbps", "latency_us", "p99_us", "bytes", "gid_index", "link_type", "mtu_bytes"))
+    told = {"gbps": None, "latency_us": None}
     status, reason = _judge(test, result, told)
-    pass_name, _, number = plan["round"].rpartition("-")
+    name, _, number = plan["round"].rpartition("-")
     kept = {**{key: test.get(key) for key in KEEP}, "traffic_class": plan["settings"].get("traffic_class")}
-    return {"round": plan["round"], "pass": pass_name, "number": int(number), **kept, "status": status, "reason": reason, **told}
+    return {"pass": name, "number": int(number), **kept, "status": status, "reason": reason, **told}
 
 
 def _judge(test, result, told):
@@ -202,7 +203,7 @@ def _judge(test, result, told):
         if result.reason == "timeout":
             return "hung", f"nothing printed within {result.duration_s:.0f} s"
         return "failed", f"exit status {result.rc}, {error}"
-    told.update({key: found[key] for key in ("gid_index", "link_type", "mtu_bytes")})
+    told.update({key: found[key] for key in ("gid_index", "link_type", "mtu_bytes") if found[key] is not None})
     if found["waiting"] and not found["errors"]:
         return "no_client", "no client came"
     if result.reason == "timeout":
@@ -213,5 +214,6 @@ def _judge(test, result, told):
     if result.rc or not found["rows"]:
         return "failed", f"exit status {result.rc}, {len(found['rows'])} rows{', cut' if found['cut'] else ''}"
     row = found["rows"][-1]
-    told.update(gbps=row.get("average_gbps"), latency_us=row.get("average_us"), p99_us=row.get("p99_us"), bytes=row["bytes"])
+    told.update(gbps=row.get("average_gbps"), latency_us=row.get("average_us"), bytes=row["bytes"])
+    told.update({"p99_us": row["p99_us"]} if "p99_us" in row else {})
     return "ok", ""
