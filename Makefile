@@ -62,7 +62,7 @@ lint: .venv/development ## ruff, yamllint, ansible-lint (production profile)
 bench: .venv/development ## The figures that this project promises, into bench.json; ONLY=<group> for one group
 	$(BIN)/python tools/bench $(ONLY)
 
-docs: .venv/development ## Generate docs/checks.md
+docs: .venv/development ## Generate docs/checks.md and docs/coverage.md
 	$(BIN)/python tools/docs
 
 clean: ## Remove what make made

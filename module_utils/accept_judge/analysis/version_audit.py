@@ -22,6 +22,7 @@ def analyse(data: dict, run) -> dict:
     runc_copies, nvidia_container_toolkit_copies: [{path, judged}] · nic_firmware: [{device, firmware, board_id}] of ConnectX and BlueField
     without_floor: [{name, version, floor: null, floor_reason}] of what is installed and not in the table
     <a>_fits_<b>: "same", or what both are · newest_kernel · drift_<what>: texts to compare between nodes · <module>_loaded
+    gpudirect_path: dma-buf, peermem or none
     """
     components, system = data.get("components") or {}, _system(data.get("os"))
     table = run.standards.baselines.get("versions") or {}
@@ -160,7 +161,16 @@ def _drift(data, components) -> dict:
         "drift_kernel": (components.get("kernel") or {}).get("version"),
         "peermem_loaded": _loaded(data, "nvidia_peermem"),
         "gdrdrv_loaded": _loaded(data, "gdrdrv"),
+        "gpudirect_path": _gpudirect(data, driver),
     }
+
+
+def _gpudirect(data, driver) -> str | None:
+    """How a NIC gets at a GPU's memory: by dma-buf, which the open kernel modules give, else by the older nvidia_peermem."""
+    flavour, peermem = driver.get("flavour"), _loaded(data, "nvidia_peermem")
+    if flavour == "open":
+        return "dma-buf"
+    return "peermem" if peermem else None if flavour is None or peermem is None else "none"
 
 
 def _loaded(data, module) -> bool | None:
