@@ -74,6 +74,7 @@ def render(node: SimNode) -> dict:
             command(["systemd-detect-virt", "--vm"], virtual + "\n", rc=int(virtual == "none"), duration_s=0.004),
             command(people, "." * (1 + told.get("of_others", 0)), duration_s=0.02),
             command(asked.SS, _sockets(node), duration_s=0.005),
+            command(asked.EXPORTS, rc=1, stderr="cat: /etc/exports: No such file or directory\n", duration_s=0.001),
             command(asked.PROXY, "0\n", rc=1, duration_s=0.002),
             command(["sshd", "-T"], rc=1, stderr="sshd: no hostkeys available -- exiting.\n")
             if node.uid
@@ -85,7 +86,6 @@ def render(node: SimNode) -> dict:
             _imex(node),
             file("/proc/net/route", ROUTES + ("" if told.get("no_way_out") else DEFAULT_ROUTE)),
             missing_file("/proc/net/ipv6_route"),
-            missing_file("/etc/exports"),
             file(asked.SELINUX, "1") if node.os == "rhel9" else missing_file(asked.SELINUX),
             missing_file(asked.APPARMOR) if node.os == "rhel9" else file(asked.APPARMOR, "Y\n"),
             *([file(asked.KUBELET[0], KUBELET)] if node.versions.get("kubelet") else map(missing_file, asked.KUBELET)),

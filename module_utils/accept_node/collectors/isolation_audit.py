@@ -9,6 +9,7 @@ import hashlib
 
 from ..installed import ask
 from ..parsers import (
+    ParseError,
     counted,
     detect_virt,
     imex_nodes,
@@ -36,6 +37,7 @@ IPMITOOL = ("ipmitool", "mc", "info")  # word for word what the versions ask; no
 GROUPS = ["awk", "-F:", '$1 ~ /^(sudo|wheel|admin|docker|lxd|libvirt|kvm|disk)$/ {print $1, $3, gsub(/[^,]+/, "", $4)}', "/etc/group"]
 SS = ["ss", "-H", "-l", "-t", "-n"]
 PROC_TCP = ["awk", '$4 == "0A" {print $2}', "/proc/net/tcp", "/proc/net/tcp6"]  # listening only: who is connected is not read
+EXPORTS = ["cat", "/etc/exports"]
 PROXY = ["grep", "-ciE", "^[^#]*_proxy=", "/etc/environment"]
 NOBODY = 65534
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -77,7 +79,8 @@ def collect(gather) -> dict:
         "nfs": _nfs(mounts),
         "exports": _exports(gather),
         "mac": _mac(gather),
-        "ssh": gather.command(["sshd", "-T"], sshd.parse, optional=True) or ("none" if gather.missing("sshd -T") else None),
+        "ssh": gather.command(["sshd", "-T"], sshd.parse, optional=True, strip=sshd.strip)
+        or ("none" if gather.missing("sshd -T") else None),
         "sysctl": _sysctl(gather),
         "vulnerabilities": _vulnerabilities(gather),
         "kubelet": _kubelet(gather),
@@ -183,8 +186,15 @@ def _nfs(mounts):
 
 
 def _exports(gather):
-    found = gather.file("/etc/exports", nfs_exports.parse, optional=True)
-    return {"exports": 0, "open_to_all": 0, "root_unsquashed": 0} if gather.missing("/etc/exports") else found
+    """By cat and not as a file, so that paths and hosts can be cut before anything is kept."""
+    return gather.command(EXPORTS, nfs_exports.parse, ok=(0, 1), streams="both", strip=_without_names)
+
+
+def _without_names(text):
+    try:
+        return nfs_exports.strip(text)
+    except ParseError:
+        return "not a table of exports\n"
 
 
 def _mac(gather):

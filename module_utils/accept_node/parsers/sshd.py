@@ -7,6 +7,7 @@ import re
 
 from . import ParseError
 
+KEPT = ("permitrootlogin", "passwordauthentication", "kbdinteractiveauthentication", "challengeresponseauthentication")
 WORDS = {"yes": True, "no": False}
 
 
@@ -21,3 +22,8 @@ def parse(text: str) -> dict:
         "passwords": passwords,
         "keyboard_interactive": WORDS.get(asked),
     }
+
+
+def strip(text: str) -> str:
+    """The settings that are read, and no others: some name accounts and hosts."""
+    return "".join(line + "\n" for line in text.splitlines() if line.startswith(KEPT))

@@ -36,12 +36,13 @@ def capture(*commands, uid=0, stat="", files=(), **rest):
         command(["systemd-detect-virt", "--vm"], "none\n", 1),
         command(people(uid), "."),
         command(isolation.SS, "LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n"),
+        command(isolation.EXPORTS, "", 1, "cat: /etc/exports: No such file or directory\n"),
         command(isolation.PROXY, "0\n", 1),
         absent(["sshd", "-T"]),
     ]
     given = [record["argv"] for record in commands]
     texts = {"/proc/mounts": MOUNTS, "/proc/net/route": "Iface\tDestination\n", **dict(files)}
-    lacking = ["/proc/net/ipv6_route", "/etc/exports", isolation.IMEX_NODES, isolation.PARAMETERS, isolation.SELINUX, isolation.APPARMOR]
+    lacking = ["/proc/net/ipv6_route", isolation.IMEX_NODES, isolation.PARAMETERS, isolation.SELINUX, isolation.APPARMOR]
     lacking += [*isolation.NESTED, *isolation.KUBELET]
     return {
         "recorded_at_s": 1796000000.0,
@@ -143,6 +144,19 @@ def test_settings():
     assert data["ssh"]["root_login"] == "yes"
 
 
+def test_names_are_cut_before_anything_is_kept():
+    exports = "/tenants/seven  node-of-seven(rw,no_root_squash) 10.9.8.0/24(ro)\n/all *(ro)\n"
+    sshd = "permitrootlogin no\npasswordauthentication no\nallowusers alice bob\n"
+    node = RecordingNode(ReplayNode(capture(command(isolation.EXPORTS, exports), command(["sshd", "-T"], sshd))))
+    data = collect("isolation_audit", isolation.collect, node)["data"]
+    assert data["exports"] == {"exports": 2, "open_to_all": 1, "root_unsquashed": 1}
+    assert data["ssh"]["root_login"] == "no"
+    kept = str(node.capture)
+    assert not [name for name in ("seven", "10.9.8", "alice", "bob") if name in kept]
+    again = collect("isolation_audit", isolation.collect, ReplayNode(node.capture))["data"]
+    assert again == data
+
+
 def test_what_cannot_be_had_is_null_with_a_reason():
     envelope = read(
         command(isolation.STAT, rc=None, reason="timeout"),
@@ -150,7 +164,8 @@ def test_what_cannot_be_had_is_null_with_a_reason():
         command(isolation.SS, "garbage\n"),
         command(["sshd", "-T"], rc=1, stderr="sshd: no hostkeys available -- exiting.\n"),
         command(people(), "", 1, "setpriv: not permitted\n"),
-        files={"/proc/mounts": "x\n", "/etc/exports": "y\n"}.items(),
+        command(isolation.EXPORTS, "y\n"),
+        files={"/proc/mounts": "x\n"}.items(),
     )
     data = envelope["data"]
     assert envelope["status"] == "partial"
@@ -158,7 +173,7 @@ def test_what_cannot_be_had_is_null_with_a_reason():
     assert set(data["files"].values()) == {None}
     assert data["processes"] == {"hidden": None, "of_others": None}
     assert data["imex"]["channels"] is None
-    assert {error["source"] for error in envelope["errors"]} >= {"sshd -T", "/etc/exports", "/proc/mounts"}
+    assert {error["source"] for error in envelope["errors"]} >= {"sshd -T", "cat /etc/exports", "/proc/mounts"}
 
 
 @pytest.mark.parametrize("spoil", ["", "\x00\ufffd"])
