@@ -116,7 +116,7 @@ def _tcp(work, settings, test):
         found, reason = None, f"iperf3: {result.reason}" if result.reason else ""
         if not result.reason:
             try:
-                found = iperf3.parse(result.stdout)
+                found = iperf3.parse(result.stdout or result.stderr)
                 reason = found["error"]
             except ParseError as error:
                 reason = str(error)
