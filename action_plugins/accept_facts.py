@@ -14,8 +14,8 @@ from ansible.plugins.action import ActionBase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from accept_judge import facts_store  # noqa: E402
-from accept_node.envelope import envelope  # noqa: E402
+from accept_judge import facts_store
+from accept_node.envelope import envelope
 
 # Modules that load a node, a round at a time (this file is their action plugin too, by symbolic links) -> what they measure
 LOADS = {"accept_rdma_bench": ["rdma_bandwidth"], "accept_net_bench": ["mgmt_network"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -44,8 +45,6 @@ def _summary(card, run_dir):
     if len(decision["reasons"]) > 5:
         lines.append(f"             and {len(decision['reasons']) - 5} more reasons in the report")
     report = next((run_dir / name for name in ("report.html", "report.md") if (run_dir / name).exists()), run_dir / "scorecard.json")
-    try:
+    with contextlib.suppress(ValueError):
         report = report.relative_to(Path.cwd())
-    except ValueError:
-        pass
     return [*lines, f"  report     {report}"]

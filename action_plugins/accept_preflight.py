@@ -1,4 +1,4 @@
-"""Open a run: validate what the user gave, choose the run, write its record and plan. On the controller, once, before anything is measured."""
+"""Open a run: validate what the user gave, choose the run, write its record and plan. On the controller, before anything is measured."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ansible.release import __version__ as ansible_version
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from accept_judge import contract as contracts  # noqa: E402
-from accept_judge import fabric, rail_map, runs, standards  # noqa: E402
-from accept_judge.documents import DocumentError  # noqa: E402
-from accept_judge.facts_store import UnsafeName, safe  # noqa: E402
-from accept_node.envelope import utc  # noqa: E402
+from accept_judge import contract as contracts
+from accept_judge import fabric, rail_map, runs, standards
+from accept_judge.documents import DocumentError
+from accept_judge.facts_store import UnsafeName, safe
+from accept_node.envelope import utc
 
 ARGUMENTS = {
     "contract": {"type": "path", "required": True},

@@ -7,4 +7,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from accept_facts import ActionModule  # noqa: E402, F401
+from accept_facts import ActionModule  # noqa: F401

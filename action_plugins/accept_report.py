@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from accept_judge import report  # noqa: E402
+from accept_judge import report
 
 FORMATS = ["html", "md", "junit", "csv"]
 ARGUMENTS = {

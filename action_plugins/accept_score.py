@@ -1,4 +1,4 @@
-"""Judge a run: evidence, standards and contract in, scorecard.json out. In the controller's own process, where a module's start costs a second."""
+"""Judge a run: evidence, standards and contract in, scorecard.json out. In the controller's process: a module's start costs a second."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ansible.plugins.action import ActionBase
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from accept_judge import scorecard  # noqa: E402
-from accept_judge.decision import NO_VERDICT  # noqa: E402
-from accept_judge.facts_store import write  # noqa: E402
+from accept_judge import scorecard
+from accept_judge.decision import NO_VERDICT
+from accept_judge.facts_store import write
 
 ARGUMENTS = {
     "run_dir": {"type": "path", "required": True},

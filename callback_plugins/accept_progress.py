@@ -13,7 +13,8 @@ name: accept_progress
 type: stdout
 short_description: The plan, one line of progress, and the verdict
 description:
-  - On a terminal one line tells the phase, the hosts done of all, and the time left. Elsewhere the display is quiet until there is something to say.
+  - On a terminal one line tells the phase, the hosts done of all, and the time left.
+  - Elsewhere the display is quiet until there is something to say.
   - With -v everything that the default display shows is shown.
 extends_documentation_fragment:
   - default_callback

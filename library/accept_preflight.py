@@ -24,7 +24,9 @@ options:
     type: path
     required: true
   run_id:
-    description: Name of the run. Empty goes on with the newest unfinished and unlocked run of this inventory and contract, else begins a new one.
+    description:
+      - Name of the run.
+      - Empty goes on with the newest unfinished and unlocked run of this inventory and contract, else begins a new one.
     type: str
     default: ""
   concerns:

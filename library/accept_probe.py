@@ -74,16 +74,16 @@ attachments:
   returned: always
 """
 
-import base64  # noqa: E402
-import gzip  # noqa: E402
-import json  # noqa: E402
+import base64
+import gzip
+import json
 
-from ansible.module_utils.accept_node import capture as captures  # noqa: E402
-from ansible.module_utils.accept_node.collectors import tenancy_probe  # noqa: E402
-from ansible.module_utils.accept_node.envelope import collect, envelope  # noqa: E402
-from ansible.module_utils.accept_node.node import RecordingNode, ReplayNode  # noqa: E402
-from ansible.module_utils.accept_node.probe import ProbingNode  # noqa: E402
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.accept_node import capture as captures
+from ansible.module_utils.accept_node.collectors import tenancy_probe
+from ansible.module_utils.accept_node.envelope import collect, envelope
+from ansible.module_utils.accept_node.node import RecordingNode, ReplayNode
+from ansible.module_utils.accept_node.probe import ProbingNode
+from ansible.module_utils.basic import AnsibleModule
 
 NO_AUTHORITY = "other people's hosts are probed only by written authority: name the document in accept_probe_authority"
 NO_TARGETS = "no host to try: name them in accept_probe_targets (and NFS servers in accept_probe_export_servers)"

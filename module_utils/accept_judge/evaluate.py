@@ -42,6 +42,7 @@ class Check:
         self.failure = "warn" if self.severity in ("minor", "info") else "fail"
         self.applies = paths.truth(check["applies"]) if "applies" in check else None
         self.items = paths.lister(check["each"]) if "each" in check else None
+        self.members = paths.members(check["each"]) if "each" in check else lambda data: [data]
         self.value = paths.getter(check["value"]) if "value" in check else None
         self.label = paths.getter(check["label"]) if "label" in check else None
         self.compared: dict = {}
@@ -111,6 +112,8 @@ class Check:
         """The verdict on one host's data."""
         if wanted.reason:
             return Judged("not_measured", wanted=wanted, reason=wanted.reason)
+        if self.value and self.op not in COLLECTIVE and (held := self._all_hold(data, wanted)):
+            return held
         readings = self.readings(data, blame)
         if isinstance(readings, Judged):
             return readings._replace(wanted=wanted)
@@ -120,13 +123,31 @@ class Check:
             return self.judge_alike(readings, wanted)
         return self.summary([(reading, *self._verdict(reading, wanted)) for reading in readings], wanted)
 
+    def _all_hold(self, data: dict, wanted: Wanted) -> Judged | None:
+        """The pass of a host on which every item holds, as nearly all do; None where there is more to say: items, labels, reasons."""
+        items = self.members(data)
+        if not items:
+            return None
+        values, reason = [], ""
+        for item in items:
+            value = self.value(item)
+            many = isinstance(value, list | dict)
+            if value is None or value == ABSENT or (many and value):
+                return None
+            verdict, reason = self._compared(value, wanted) if many else self._known(value, wanted)
+            if verdict != "pass":
+                return None
+            values.append(value)
+        return Judged("pass", _common(values), wanted, (), reason if len(values) == 1 else "")
+
     def _verdict(self, reading: Reading, wanted: Wanted) -> tuple[str, str]:
-        """(verdict, reason) of one reading. A fleet gives the same few values a thousand times: those are compared once."""
+        """(verdict, reason) of one reading."""
         if reading.verdict:
             return reading.verdict, reading.reason
-        value = reading.value
-        if isinstance(value, list | dict):
-            return self._compared(value, wanted)
+        return self._compared(reading.value, wanted) if isinstance(reading.value, list | dict) else self._known(reading.value, wanted)
+
+    def _known(self, value, wanted: Wanted) -> tuple[str, str]:
+        """A fleet gives the same few values a thousand times: those are compared once."""
         key = (value.__class__, value, id(wanted))
         known = self.compared.get(key)
         if known is None:
@@ -165,7 +186,10 @@ class Check:
         return judged if "want" in self.data else judged._replace(wanted=Wanted(common, f"most of {len(readings)} items"))
 
     def alike(self, readings, wanted: Wanted) -> tuple[Any, list]:
-        """(the value of most, each reading with its verdict). A tie has no majority: all of them fail. all_distinct fails whoever is not alone."""
+        """(the value of most, each reading with its verdict). A tie has no majority: all of them fail.
+
+        all_distinct fails whoever is not alone.
+        """
         counts: dict = {}
         values: dict = {}
         for reading in readings:

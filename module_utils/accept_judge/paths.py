@@ -82,6 +82,16 @@ def lister(path: str) -> Callable[[Any], list | None]:
 
 
 @functools.cache
+def members(path: str) -> Callable[[dict], list | None]:
+    """Data -> the list that a plain path names, as it stands there; None where it is none, or the path does more than name a list."""
+    plain = PLAIN_LIST.fullmatch(path)
+    if not plain:
+        return lambda data: None
+    name = plain[1]
+    return lambda data: value if isinstance(value := data.get(name), list) else None
+
+
+@functools.cache
 def truth(expression: str) -> Callable[[Any], bool | None]:
     """Data -> True, False, or None where what decides it is null. `x == null` is decided all the same."""
     tree = _parse(expression)

@@ -33,7 +33,7 @@ def read(run_dir: Path) -> dict:
 def choose(evidence: Path, run_id: str, inventory_sha256: str, contract_sha256: str) -> tuple[str, bool]:
     """The run's id and whether it goes on with an earlier one.
 
-    The id that was given, else the newest run of the same inventory and contract that was not scored and that nobody works on, else a new one.
+    The id that was given, else the newest run of this inventory and contract that is not scored and that nobody works on, else new.
     """
     if run_id:
         return safe(run_id), (evidence / run_id / "run.json").exists()

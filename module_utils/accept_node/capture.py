@@ -38,7 +38,9 @@ def _load(path: str) -> dict:
     except (OSError, EOFError, ValueError) as error:
         raise CaptureError(f"{path}: cannot be read as a capture: {error}") from error
     if not isinstance(capture, dict) or capture.get("schema") != SCHEMA:
-        raise CaptureError(f"{path}: schema {capture.get('schema') if isinstance(capture, dict) else '?'}, wanted {SCHEMA}: record it again")
+        raise CaptureError(
+            f"{path}: schema {capture.get('schema') if isinstance(capture, dict) else '?'}, wanted {SCHEMA}: record it again"
+        )
     return capture
 
 

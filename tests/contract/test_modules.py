@@ -102,9 +102,15 @@ def test_there_is_no_import_circle(package):
         for path in (ROOT / "module_utils" / package).rglob("*.py")
         if path.stem != "__init__"
     ]
-    code = "import importlib, sys\nfor name in sys.argv[1:]:\n    [sys.modules.pop(m) for m in list(sys.modules) if m.startswith('accept_')]\n    importlib.import_module(name)\n"
+    code = "import importlib, sys\nfor name in sys.argv[1:]:\n"
+    code += "    [sys.modules.pop(m) for m in list(sys.modules) if m.startswith('accept_')]\n    importlib.import_module(name)\n"
     done = subprocess.run(
-        [sys.executable, "-c", code, *names], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "module_utils")}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *names],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "module_utils")},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -117,7 +117,9 @@ def test_empty_inventory(healthy, tmp_path):
 
 
 def test_missing_contract(healthy, tmp_path):
-    refused(playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_contract=str(tmp_path / "none.yml")), "none.yml", "cannot be read")
+    refused(
+        playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_contract=str(tmp_path / "none.yml")), "none.yml", "cannot be read"
+    )
 
 
 def test_all_errors_of_a_contract_are_named_at_once(healthy, tmp_path):
@@ -151,7 +153,9 @@ def test_a_tool_that_prints_rubbish_is_a_reason_and_never_a_pass(tmp_path, tool)
     run = playbook(tmp_path / "evidence", folder / "hosts.yml")
     assert run.rc in (10, 11), run.text
     assert "Traceback" not in run.text
-    unmeasured = [row for check in run.card["checks"] for row in check["rows"] if row["verdict"] == "not_measured" and "node-01" in row["nodes"]]
+    unmeasured = [
+        row for check in run.card["checks"] for row in check["rows"] if row["verdict"] == "not_measured" and "node-01" in row["nodes"]
+    ]
     assert unmeasured
     assert all(row["reason"] for row in unmeasured)
 
@@ -186,5 +190,3 @@ def test_events_of_ansible_runner(faulty, tmp_path):
     assert all(event["res"]["accept_facts"] for event in read)
     gates = [e["event_data"]["res"] for e in result.events if "accept_gate_code" in str(e["event_data"].get("res", ""))]
     assert [gate["accept_gate_code"] for gate in gates] == [10]
-
-

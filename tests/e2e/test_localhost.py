@@ -29,7 +29,10 @@ def facts(run, concern):
 
 def test_the_machine_at_hand_is_audited_and_nothing_is_left_behind(tmp_path):
     host = testinfra.get_host("local://")
-    before = {host.file(folder).path: set(host.file(folder).listdir()) for folder in ("/tmp", "/root" if host.user().name == "root" else str(Path.home()))}
+    before = {
+        host.file(folder).path: set(host.file(folder).listdir())
+        for folder in ("/tmp", "/root" if host.user().name == "root" else str(Path.home()))
+    }
     run = playbook(tmp_path, INVENTORY, "--tags", "audit")
     assert run.rc in (10, 11), run.text
     assert run.card["decision"]["demonstration"] is False

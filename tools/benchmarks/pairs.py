@@ -33,5 +33,7 @@ def figures():
     if named != planted:
         raise RuntimeError(f"the plan named {sorted(named ^ planted)} wrongly")
     limit = 4 + int(math.log2(NODES))
-    yield at_most("pair_plan_rounds", rounds, "rounds", limit, f"{NODES} nodes, {RAILS} rails, {len(planted)} slow rails, all named and no other")
+    yield at_most(
+        "pair_plan_rounds", rounds, "rounds", limit, f"{NODES} nodes, {RAILS} rails, {len(planted)} slow rails, all named and no other"
+    )
     yield at_most("pair_plan_cpu", spent, "s", 5, "controller's CPU time of all rounds")

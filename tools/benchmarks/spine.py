@@ -34,7 +34,7 @@ def _judge(work):
     size = sum(path.stat().st_size for path in facts)
     argv = [sys.executable, ROOT / "tools" / "benchmarks" / "judge_once.py", run_dir]
     elapsed, memory = seconds_and_mib(argv)
-    checks = len({line for line in re.findall(r"^- id: (\S+)", fleet.all_checks(), re.M)})
+    checks = len(set(re.findall(r"^- id: (\S+)", fleet.all_checks(), re.M)))
     note = f"{checks} checks, {len(facts)} envelopes, {size / 2**20:.0f} MiB of facts"
     yield at_most("judge_1000_hosts_seconds", elapsed, "s", 5, note)
     yield at_most("judge_1000_hosts_mib", memory, "MiB", 500)

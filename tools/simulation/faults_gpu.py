@@ -86,6 +86,11 @@ def gpu_missing_from_smi(node, rng, *, gpu=0):
     node.gpus[gpu].present = False
 
 
+def copied_identity(node, rng, *, gpu=0, uuid="GPU-5d2c1a90-77f3-4b1e-8c0d-3a9e6f41b207", boot_id="3a1f0c55-6d0e-4e7b-9b59-5d0f2c8e7a11"):
+    """Nodes that answer with one machine's identity: the same GPU and the same boot id on each node it is put on"""
+    node.gpus[gpu].uuid, node.boot_id = uuid, boot_id
+
+
 def mixed_vbios(node, rng, *, gpu=0, vbios="97.00.88.00.0F"):
     """A GPU with another VBIOS than its neighbours"""
     node.gpus[gpu].vbios = vbios

@@ -28,7 +28,7 @@ class View:
     hosts: tuple = ()  # names of the nodes of the same cluster, itself among them
 
     def fact(self, host: str, concern: str) -> Fact:
-        """What another node of the cluster said in this run, as it said it: for what the head tells of nodes, and the nodes of themselves."""
+        """What another node of the cluster said in this run: for what the head tells of nodes, and the nodes of themselves."""
         return facts_of(self.run_dir, self.run, host, [concern])[concern]
 
 

@@ -160,7 +160,8 @@ def _uplinks(subnets, who) -> dict:
         if (usual is not None and total < usual) or len(set(counts.values())) > 1:
             ways = ", ".join(f"{who.switches.get(guid, guid)} {count}" for guid, count in sorted(counts.items())) or "none"
             found.append(
-                f"{who.switches.get(leaf, leaf)}: {total} uplinks ({ways}), most leaves have {usual if usual is not None else 'no one number'}"
+                f"{who.switches.get(leaf, leaf)}: {total} uplinks ({ways}), "
+                f"most leaves have {usual if usual is not None else 'no one number'}"
             )
     return {"uneven_uplinks": found} if leaves else _unknown(["uneven_uplinks"], "no switch with hosts of the inventory was found")
 

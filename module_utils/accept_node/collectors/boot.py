@@ -17,6 +17,7 @@ JOURNAL = ["journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager"]
 SMI = ["nvidia-smi", "-q", "-x"]  # word for word what the inventory asks: one run serves both
 AMD = ["amd-smi", "static", "--json"]
 GPU_KEYS = ("index", "pci", "uuid", "serial", "vbios", "power_limit_w", "power_default_w")
+UNPROGRAMMED = ("", "none", "not specified", "to be filled by o.e.m.", "default string", "system serial number", "0123456789")
 DMI = ("bios_vendor", "bios_version", "bios_date", "product_name", "product_serial", "board_serial")
 SYSCTL = (
     "panic",
@@ -92,7 +93,14 @@ def _dmi(gather):
         return None
     for name, reason in sorted(tree.errors.items()):
         gather.error(f"{root}/{name}", reason, f"{root}/{name}: {reason}")
-    return {name: tree.files.get(name, "").strip() or None for name in DMI}
+    return {name: _programmed(tree.files.get(name)) for name in DMI}
+
+
+def _programmed(text):
+    """A DMI string; "none" where the vendor left the field as the firmware came, None where it could not be read."""
+    if text is None:
+        return None
+    return "none" if text.strip().lower() in UNPROGRAMMED else text.strip()
 
 
 def _kernel_log(gather) -> dict:

@@ -239,7 +239,8 @@ def test_a_head_that_is_missing_or_silent_is_the_reason(groups, said, judge):
 
 PHASES = """
 phases:
-  - {name: audit, title: Audit, risk: read, concerns: [boot], base_s: 1, host_s: 0, cluster_concerns: {scheduler_audit: scheduler != 'none'}}
+  - {name: audit, title: Audit, risk: read, concerns: [boot], base_s: 1, host_s: 0,
+     cluster_concerns: {scheduler_audit: scheduler != 'none'}}
 """
 
 

@@ -54,7 +54,8 @@ def test_mixed_speeds(text):
     assert speeds.pop("Mellanox Technologies Aggregation Node") == 53.125
     assert set(speeds.values()) == {25.78125}
     seen = {port["peer"]["name"] for port in ports if port["kind"] == "switch"}  # the fourth host's own lines are cut away
-    assert len(seen) == 4 and set(speeds) < seen
+    assert len(seen) == 4
+    assert set(speeds) < seen
 
 
 def test_extended_counters_of_two_ports(text):
@@ -77,5 +78,7 @@ def test_a_power_that_is_no_number(text):
 def test_fields_that_are_missing(text):
     found = ibswinfo.parse(text("ib_ibswinfo_test1-missing.txt"))
     assert [psu["status"] for psu in found["psus"]] == ["OK", None]
-    assert found["temperature_c"] is None and found["fan_status"] is None
-    assert found["fans_rpm"]["1"] is None and found["fans_rpm"]["2"] == 7349
+    assert found["temperature_c"] is None
+    assert found["fan_status"] is None
+    assert found["fans_rpm"]["1"] is None
+    assert found["fans_rpm"]["2"] == 7349

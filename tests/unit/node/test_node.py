@@ -130,7 +130,9 @@ def record(at_s, stdout, **rest):
 
 
 def test_virtual_time_chooses_the_output_and_costs_nothing():
-    node = ReplayNode({"schema": 1, "recorded_at_s": 100.0, "commands": [record(31200, "back"), record(0, "down"), record(60, "rebooting")]})
+    node = ReplayNode(
+        {"schema": 1, "recorded_at_s": 100.0, "commands": [record(31200, "back"), record(0, "down"), record(60, "rebooting")]}
+    )
     start, seen = time.monotonic(), []
     for seconds in (0, 59, 1, 31140):
         node.sleep(seconds)

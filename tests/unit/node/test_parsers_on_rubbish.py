@@ -8,7 +8,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_fixture_pairs import PAIRS, parser_of
 
-RUBBISH = ["", "\x00", "\ufffd\ufffd", "N/A", "[N/A]", "ERR!", "[Unknown Error]", "-1", "1e999", "99999999999999999999", "{", "}", '"', "<", "\r\n", "\t", ","]
+RUBBISH = [
+    "",
+    "\x00",
+    "\ufffd\ufffd",
+    "N/A",
+    "[N/A]",
+    "ERR!",
+    "[Unknown Error]",
+    "-1",
+    "1e999",
+    "99999999999999999999",
+    "{",
+    "}",
+    '"',
+    "<",
+    "\r\n",
+    "\t",
+    ",",
+]
 
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: "/".join(path.parts[-3:]))
@@ -23,7 +41,13 @@ def test_mutated(path, data):
         text = text[:start] + piece + text[stop:]
     if data.draw(st.booleans()):
         text = text[: data.draw(st.integers(0, len(text)))]
+    assert "\n" not in refusal(parser_of(path), text)
+
+
+def refusal(parser, text) -> str:
+    """What a parser says against a text; any other error than ParseError fails the test by itself."""
     try:
-        parser_of(path)(text)
+        parser(text)
     except ParseError as error:
-        assert "\n" not in str(error)
+        return str(error)
+    return ""
