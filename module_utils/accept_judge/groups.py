@@ -39,24 +39,25 @@ class Group:
             self.owners.append(host)
 
     def results(self):
-        """(hosts, Judged, evidence path or "") of each row of the group."""
+        """(hosts, Judged, evidence path or "", is it those hosts' own finding) of each row of the group."""
         if self.settled:
-            yield self.hosts, self.settled, ""
+            yield self.hosts, self.settled, "", True
         elif self.owners:  # a fact of the cluster itself, read once: the other hosts have none of it
             for host in self.owners:
                 judged = self.readings[host]
                 if not isinstance(judged, Judged):
                     judged = self.check.judge_alike(judged, self.wanted)
-                yield self._named(judged), judged, evidence_path(host, self.check.concern)
+                named = self._named(judged)
+                yield named or self.hosts, judged, evidence_path(host, self.check.concern), bool(named)
         elif self.check.op in COLLECTIVE:
-            yield (*self._alike(), "")
+            yield (*self._alike(), "", True)
         else:
-            yield (*self._worst(), "")
+            yield (*self._worst(), "", True)
 
     def _named(self, judged: Judged) -> list[str]:
-        """Whom a fact of the cluster is about: items that bear names of nodes are about those nodes, anything else is about all."""
+        """The nodes that a fact of the cluster is about: its items bear their names. None where it is about the cluster itself."""
         named = [item["label"] for item in judged.items]
-        return named if named and set(named) <= set(self.hosts) else self.hosts
+        return named if set(named) <= set(self.hosts) else []
 
     def _alike(self):
         flat, of_host, settled = [], [], defaultdict(list)

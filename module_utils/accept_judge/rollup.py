@@ -87,7 +87,8 @@ def _rack(tally: Tally, name: str, hosts: list[Host]) -> dict:
 def coverage(tally: Tally, hosts: list[Host], contract, cards: list[dict], left_out: list[dict]) -> dict:
     """Delivered, listed, reachable, tested; and each delivered node once as passed, failed, waived or not measured."""
     shares = delivery(hosts, contract)
-    worst = Counter(host_worst(tally, host) if host.tested or host_worst(tally, host) == "fail" else "not_measured" for host in hosts)
+    counted = [(host, tally.counted.get(host.name, "not_measured")) for host in hosts]
+    worst = Counter(verdict if host.tested or verdict == "fail" else "not_measured" for host, verdict in counted)
     nodes = {
         "delivered": sum(share["delivered"] for share in shares.values()),
         "listed": len(hosts),

@@ -115,8 +115,8 @@ class _Judge:
         for host in self.hosts:
             self._judge_host(host)
         for check, group in self.groups.values():
-            for hosts, judged, path in group.results():
-                self.tally.add_group(check, group.cluster, hosts, judged, path)
+            for hosts, judged, path, blame in group.results():
+                self.tally.add_group(check, group.cluster, hosts, judged, path, blame)
         nodes = [host for host in self.hosts if host.member]
         self._judge_run(nodes)
         cards = [tallies.card(check, self.tally) for check in self.checks]

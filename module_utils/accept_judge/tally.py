@@ -52,6 +52,7 @@ class Tally:
         self.counts = defaultdict(Counter)  # check id -> verdicts
         self.by_host = defaultdict(Counter)
         self.worst = defaultdict(dict)  # host -> concern -> verdict
+        self.counted: dict = {}  # host -> its verdict in the coverage: there a minor row that was not measured leaves a node what it is
         self.of_group = defaultdict(Counter)  # cluster -> verdicts of its rack and cluster rows
         self.wants: dict = {}
         self.waivers = defaultdict(list)
@@ -64,8 +65,11 @@ class Tally:
         self._add(check, [host], judged, waiver, evidence_path(host, check.concern))
         self._count_host(check, host, "waived" if waiver else judged.verdict)
 
-    def add_group(self, check: Check, cluster: str, hosts: list[str], judged: Judged, evidence: str = "") -> None:
-        """The verdict on a rack or cluster; `hosts` are those that it is about (all of them, or the odd ones out)."""
+    def add_group(self, check: Check, cluster: str, hosts: list[str], judged: Judged, evidence: str = "", blame: bool = True) -> None:
+        """The verdict on a rack or cluster; `hosts` are those that it is about (all of them, or the odd ones out).
+
+        `blame`: it is a finding of those hosts, not of the cluster that they are in.
+        """
         evidence = evidence or evidence_path(hosts[0] if len(hosts) == 1 else "{host}", check.concern)
         waived = {host: waiver for host in hosts if (waiver := self._waiver(check, host, judged))}
         rest = [host for host in hosts if host not in waived]
@@ -75,7 +79,7 @@ class Tally:
         if rest or not waived:
             self._add(check, rest, judged, None, evidence)
             self.of_group[cluster][judged.verdict] += 1
-        if judged.verdict in FAILED:
+        if judged.verdict in FAILED and blame:
             for host in hosts:
                 self._mark(check, host, "waived" if host in waived else judged.verdict)
 
@@ -100,6 +104,9 @@ class Tally:
         known = self.worst[host]
         if check.concern not in known or RANK[verdict] > RANK[known[check.concern]]:
             known[check.concern] = verdict
+        minor_gap = verdict == "not_measured" and check.severity == "minor"
+        if not minor_gap and RANK[verdict] > RANK.get(self.counted.get(host), -1):
+            self.counted[host] = verdict
 
     def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> None:
         self.counts[check.id]["waived" if waiver else judged.verdict] += 1

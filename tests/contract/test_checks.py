@@ -53,7 +53,7 @@ def verdict_on(check_id: str, fixture: dict, data: dict) -> str:
     group = Group(check, "cluster c", "c", check.scoped(context), lookup.of(check.data))
     for host, one in data["hosts"].items():
         group.add(host, enriched(check, one, context, lookup), "", "", True, False)
-    return max((judged.verdict for _, judged, _ in group.results()), key=RANK.__getitem__)
+    return max((judged.verdict for _, judged, *_ in group.results()), key=RANK.__getitem__)
 
 
 @pytest.mark.parametrize("check_id", CHECKS)

@@ -24,3 +24,17 @@ def test_the_same_on_two_nodes_names_both(judge):
 def test_what_was_not_read_does_not_pass(judge):
     (row,) = rows_of(card_of(judge, n1=["a"], n2=None), "thing.serial")
     assert row["verdict"] == "not_measured"
+
+
+def test_a_finding_of_the_cluster_is_not_booked_on_its_nodes(judge):
+    """The head says that accounting is off: every node of the cluster still passed its own checks."""
+    import fleet
+
+    head = fleet.envelope("n1", "setup", {"accounting": False}, owner="cluster")
+    facts = {"n1": {"thing": {"count": 8}, "setup": head}, "n2": {"thing": {"count": 8}}}
+    setup = check("setup.accounting", scope="cluster", value="accounting", want=True)
+    card = judge([check(), setup], facts)
+    assert rows_of(card, "setup.accounting")[0]["verdict"] == "fail"
+    assert card["decision"]["verdict"] == "rejected"
+    assert card["coverage"]["nodes"]["failed"] == 0
+    assert [cluster["worst"] for cluster in card["clusters"]] == ["fail"]
