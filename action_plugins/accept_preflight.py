@@ -19,7 +19,7 @@ from ansible.release import __version__ as ansible_version
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
 from accept_judge import contract as contracts
-from accept_judge import fabric, rail_map, runs, standards
+from accept_judge import fabric, rail_map, runs, scorecard, standards
 from accept_judge.documents import DocumentError
 from accept_judge.facts_store import UnsafeName, safe
 from accept_node.envelope import utc
@@ -48,7 +48,8 @@ class ActionModule(ActionBase):
         _, args = self.validate_argument_spec(ARGUMENTS)
         contract_path, standards_dir = Path(args["contract"]).resolve(), Path(args["standards"]).resolve()
         inventory = ", ".join(task_vars.get("ansible_inventory_sources") or ["the inventory"])
-        wanted, contract, errors = _wanted(standards_dir, contract_path)
+        table = Path(args["version_table"]).resolve() if args["version_table"] else None
+        wanted, contract, errors = _wanted(standards_dir, contract_path, table)
         hosts, inventory_errors = _hosts(task_vars, contract, inventory)
         cables, map_errors = _rail_map(args["rail_map"], contract_path.parent)
         errors += inventory_errors + map_errors
@@ -83,7 +84,7 @@ class ActionModule(ActionBase):
                 "inventory": {"path": inventory, "sha256": inventory_digest, "hosts": hosts},
                 "contract": {"path": str(contract_path), "sha256": contract.sha256},
                 "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
-                "version_table": args["version_table"] or None,
+                "version_table": str(table) if table else None,
                 "rail_map": {"path": str(cables), "sha256": runs.digest(cables)} if cables else None,
                 "risk": args["risk"],
                 "depth": args["depth"],
@@ -97,6 +98,8 @@ class ActionModule(ActionBase):
                 return {"changed": False, "accept_plan": [*text, "check mode: nothing is measured, so no verdict is reached"]}
             run_dir = runs.open_run(evidence, run_id, record, plan, os.getppid())
             runs.write(run_dir / "contract.yml", contract_path.read_bytes())
+            if table:
+                runs.write(run_dir / scorecard.VERSION_TABLE, table.read_bytes())
             if cables:
                 runs.write(run_dir / fabric.MAP, cables.read_bytes())
         except (OSError, ValueError) as error:
@@ -105,17 +108,23 @@ class ActionModule(ActionBase):
         return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": opened}}
 
 
-def _wanted(standards_dir, contract_path):
-    """Standards and contract, as far as they can be read, and all that is wrong with them."""
-    errors = []
+def _wanted(standards_dir, contract_path, table):
+    """Standards and contract, as far as they can be read, and all that is wrong with them and with a table given in ours' place."""
     try:
         wanted = standards.load(standards_dir)
     except DocumentError as error:
         return None, None, list(error.errors)
+    contract, errors = None, []
     try:
-        return wanted, contracts.load(contract_path, wanted, on=datetime.now(UTC).date()), errors
+        if table:
+            scorecard.use_version_table(wanted, table)
     except DocumentError as error:
-        return wanted, None, list(error.errors)
+        errors += error.errors
+    try:
+        contract = contracts.load(contract_path, wanted, on=datetime.now(UTC).date())
+    except DocumentError as error:
+        errors += error.errors
+    return wanted, contract, errors
 
 
 def _rail_map(given, folder):

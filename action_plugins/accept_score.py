@@ -30,13 +30,13 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         _, args = self.validate_argument_spec(ARGUMENTS)
         run_dir = Path(args["run_dir"])
-        own = run_dir / "contract.yml"
+        own, own_table = run_dir / "contract.yml", run_dir / scorecard.VERSION_TABLE
         try:
             card = scorecard.score(
                 run_dir,
                 Path(args["standards"]),
                 args["contract"] or (own if own.exists() else None),
-                version_table=args["version_table"] or None,
+                version_table=args["version_table"] or (own_table if own_table.exists() else None),
                 definition=args["definition"] or None,
             )
             if not self._task.check_mode:

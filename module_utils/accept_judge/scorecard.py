@@ -17,6 +17,7 @@ from .groups import Group
 from .wanted import Lookup, age_days
 
 SCHEMA = 1
+VERSION_TABLE = "version_table.json"  # the run's copy of a table that was given in the place of ours
 ERRORS = (documents.DocumentError, evidence.EvidenceError, NoVerdict)  # what score() raises, each in one line
 
 

@@ -132,6 +132,12 @@ def test_a_contract_that_is_no_yaml(healthy, tmp_path):
     refused(playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_contract=str(tmp_path / "contract.yml")), "contract.yml")
 
 
+def test_a_version_table_that_is_none(healthy, tmp_path):
+    (tmp_path / "table.json").write_text("{}")
+    run = playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_version_table=str(tmp_path / "table.json"))
+    refused(run, "table.json: schemaVersion")
+
+
 def test_standards_that_are_none(healthy, tmp_path):
     (tmp_path / "standards").mkdir()
     refused(playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_standards=str(tmp_path / "standards")), "standards")
