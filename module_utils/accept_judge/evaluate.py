@@ -47,6 +47,7 @@ class Check:
         self.label = paths.getter(check["label"]) if "label" in check else None
         self.compared: dict = {}
         self.wants: dict = {}
+        self.held: dict = {}  # values of all items -> the pass of a host that has them, or None
         self.described: dict = {}  # a want as people read it
         self.of_items = self.op in WITHOUT_WANT and self.items is not None and self.value is None  # judges whether there are items at all
 
@@ -128,17 +129,25 @@ class Check:
         items = self.members(data)
         if not items:
             return None
-        values, reason = [], ""
+        values, key = [], [id(wanted)]
         for item in items:
             value = self.value(item)
             many = isinstance(value, list | dict)
             if value is None or value == ABSENT or (many and value):
                 return None
-            verdict, reason = self._compared(value, wanted) if many else self._known(value, wanted)
-            if verdict != "pass":
-                return None
             values.append(value)
-        return Judged("pass", _common(values), wanted, (), reason if len(values) == 1 else "")
+            key += (value.__class__, () if many else value)
+        key = tuple(key)
+        if key not in self.held:
+            outcomes = [self._compared(value, wanted) for value in values]
+            holds = all(verdict == "pass" for verdict, _ in outcomes)
+            reason = outcomes[0][1] if len(values) == 1 else ""
+            held = Judged("pass", _common(values), wanted, (), reason) if holds else None
+            if len(self.held) > 10_000:
+                return held
+            self.held[key] = held
+            self.wants[id(wanted)] = wanted
+        return self.held[key]
 
     def _verdict(self, reading: Reading, wanted: Wanted) -> tuple[str, str]:
         """(verdict, reason) of one reading."""

@@ -31,6 +31,13 @@ class _Fold:
         else:
             self.low = None
 
+    def more(self, host: str, concern: str) -> None:
+        """One more host that says the very same."""
+        if self.count == 1:
+            self.evidence = evidence_path("{host}", concern)
+        self.hosts.append(host)
+        self.count += 1
+
     def actual(self):
         if len(self.seen) == 1:
             return self.seen[0]
@@ -53,6 +60,7 @@ class Tally:
         self.by_host = defaultdict(Counter)
         self.worst = defaultdict(dict)  # host -> concern -> verdict
         self.counted: dict = {}  # host -> its verdict in the coverage: there a minor row that was not measured leaves a node what it is
+        self.same: dict = {}  # (check id, id of a Judged) -> that Judged and its fold: a fleet says the same thing a thousand times
         self.of_group = defaultdict(Counter)  # cluster -> verdicts of its rack and cluster rows
         self.wants: dict = {}
         self.waivers = defaultdict(list)
@@ -62,7 +70,14 @@ class Tally:
     def add_host(self, check: Check, host: str, judged: Judged) -> None:
         """The verdict on one host."""
         waiver = self._waiver(check, host, judged)
-        self._add(check, [host], judged, waiver, evidence_path(host, check.concern))
+        known = None if waiver else self.same.get((check.id, id(judged)))
+        if known:
+            known[1].more(host, check.concern)
+            self.counts[check.id][judged.verdict] += 1
+        else:
+            fold = self._add(check, [host], judged, waiver, evidence_path(host, check.concern))
+            if fold and not waiver and judged.verdict in ("pass", "not_applicable") and len(self.same) < 100_000:
+                self.same[(check.id, id(judged))] = (judged, fold)  # kept alive, so that its id is nobody else's
         self._count_host(check, host, "waived" if waiver else judged.verdict)
 
     def add_group(self, check: Check, cluster: str, hosts: list[str], judged: Judged, evidence: str = "", blame: bool = True) -> None:
@@ -108,18 +123,19 @@ class Tally:
         if not minor_gap and RANK[verdict] > RANK.get(self.counted.get(host), -1):
             self.counted[host] = verdict
 
-    def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> None:
+    def _add(self, check: Check, hosts: list[str], judged: Judged, waiver: dict | None, evidence: str) -> _Fold | None:
         self.counts[check.id]["waived" if waiver else judged.verdict] += 1
         if judged.wanted.value is not None or judged.verdict != "not_applicable":
             judged = judged._replace(wanted=check.shown(judged.wanted, judged.actual))
         if judged.verdict in FAILED and not waiver:
             self.rows[check.id].append(_row(judged.verdict, hosts, len(hosts) or 1, judged.actual, judged, evidence, None))
-            return
+            return None
         key = (judged.verdict, self._said(judged.wanted), judged.reason, id(waiver), repr(judged.items) if judged.items else "")
         folds = self.folds[check.id]
         if key not in folds:
             folds[key] = _Fold(judged, waiver, evidence)
         folds[key].add(hosts, judged.actual, evidence, check.concern)
+        return folds[key]
 
     def _said(self, wanted) -> tuple[str, str]:
         """A wanted value and its origin as a key. They are few and come a thousand times: kept by identity, and so kept alive."""
