@@ -6,7 +6,7 @@ import datetime
 import gc
 from pathlib import Path
 
-from . import analysis, documents, evidence, rollup
+from . import analysis, documents, evidence, rollup, shares
 from . import contract as contracts
 from . import standards as standards_of
 from . import tally as tallies
@@ -113,8 +113,7 @@ class _Judge:
         self.lookups[cluster] = Lookup(self.standards, self.contract, cluster, context["sku"], reason, self.started_at)
 
     def card(self, generated_at: str | None) -> dict:
-        for host in self.hosts:
-            self._judge_host(host)
+        self.hosts = shares.judge_hosts(self, self.hosts)
         for check, group in self.groups.values():
             for hosts, judged, path, blame in group.results():
                 self.tally.add_group(check, group.cluster, hosts, judged, path, blame)
@@ -163,7 +162,7 @@ class _Judge:
         began = self.run.get("contract") or {}
         return began.get("path") or self.contract.path if began.get("sha256") == self.contract.sha256 else self.contract.path
 
-    def _judge_host(self, host: rollup.Host) -> None:
+    def judge_host(self, host: rollup.Host) -> None:
         context, lookup = self.contexts[host.cluster], self.lookups[host.cluster]
         facts = evidence.facts_of(self.run_dir, self.run, host.name, self.concerns)
         host.replayed |= any(fact.envelope.get("mode") == "replay" for fact in facts.values())
@@ -199,13 +198,28 @@ class _Judge:
             return Judged("not_measured", reason=f"the judge failed at this check: {type(error).__name__}: {error}")
 
     def _group(self, check: Check, host: rollup.Host) -> Group:
-        rack = host.rack if check.scope == "rack" else None
-        key = (check.id, host.cluster, rack)
+        return self._group_at(check, host.cluster, host.rack if check.scope == "rack" else None)
+
+    def _group_at(self, check: Check, cluster: str, rack: str | None) -> Group:
+        key = (check.id, cluster, rack)
         if key not in self.groups:
-            wanted = self.lookups[host.cluster].of(check.data)
-            title = f"cluster {host.cluster}" if rack is None else f"rack {rack} of {host.cluster}"
-            self.groups[key] = (check, Group(check, title, host.cluster, self.scoped[host.cluster][check.id], wanted))
+            wanted = self.lookups[cluster].of(check.data)
+            title = f"cluster {cluster}" if rack is None else f"rack {rack} of {cluster}"
+            self.groups[key] = (check, Group(check, title, cluster, self.scoped[cluster][check.id], wanted))
         return self.groups[key][1]
+
+    def groups_here(self) -> dict:
+        """What the groups hold, in a form that can leave this process."""
+        return {key: (group.hosts, group.readings, group.owners) for key, (_, group) in self.groups.items()}
+
+    def join_groups(self, others: dict) -> None:
+        """Take in what another process read for the groups."""
+        checks = {check.id: check for check in self.checks}
+        for key, (hosts, readings, owners) in others.items():
+            group = self._group_at(checks[key[0]], *key[1:])
+            group.hosts += hosts
+            group.readings |= readings
+            group.owners += owners
 
     def _judge_run(self, nodes: list[rollup.Host]) -> None:
         """Checks of the run itself: how old its tables are, how many of its hosts answered."""

@@ -31,6 +31,19 @@ class _Fold:
         else:
             self.low = None
 
+    def join(self, other: _Fold) -> None:
+        """The hosts of another fold that says the same. Each holds one host at least, so the evidence is each host's own."""
+        if self.evidence != other.evidence:
+            concern = (self.evidence or other.evidence).rsplit("/", 1)[-1].removesuffix(".json")
+            self.evidence = evidence_path("{host}", concern)
+        self.hosts += other.hosts
+        self.count += other.count
+        self.seen += [value for value in other.seen if value not in self.seen][: max(0, 6 - len(self.seen))]
+        if _is_number(self.low) and _is_number(other.low):
+            self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        else:
+            self.low = None
+
     def more(self, host: str, concern: str) -> None:
         """One more host that says the very same."""
         if self.count == 1:
@@ -79,6 +92,24 @@ class Tally:
             if fold and not waiver and judged.verdict in ("pass", "not_applicable") and len(self.same) < 100_000:
                 self.same[(check.id, id(judged))] = (judged, fold)  # kept alive, so that its id is nobody else's
         self._count_host(check, host, "waived" if waiver else judged.verdict)
+
+    def counted_here(self) -> dict:
+        """What was counted of hosts, in a form that can leave this process."""
+        return {name: getattr(self, name) for name in ("rows", "folds", "counts", "by_host", "worst", "counted")}
+
+    def join(self, other: dict) -> None:
+        """Take in what another process counted of hosts that come after those counted here."""
+        for check_id, rows in other["rows"].items():
+            self.rows[check_id] += rows
+        for check_id, folds in other["folds"].items():
+            for key, fold in folds.items():
+                mine = self.folds[check_id].setdefault(key, fold)
+                if mine is not fold:
+                    mine.join(fold)
+        for check_id, counts in other["counts"].items():
+            self.counts[check_id] += counts
+        for name in ("by_host", "worst", "counted"):
+            getattr(self, name).update(other[name])
 
     def add_group(self, check: Check, cluster: str, hosts: list[str], judged: Judged, evidence: str = "", blame: bool = True) -> None:
         """The verdict on a rack or cluster; `hosts` are those that it is about (all of them, or the odd ones out).
