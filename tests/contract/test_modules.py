@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -121,3 +122,14 @@ def test_no_role_or_module_holds_a_threshold_or_computes():
         text = path.read_text()
         assert "set_fact" not in text, path
         assert ".shell" not in text, path
+
+
+def test_generated_pages_are_up_to_date():
+    """docs/checks.md and docs/coverage.md are what make docs would write."""
+    done = subprocess.run([sys.executable, ROOT / "tools" / "docs", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
