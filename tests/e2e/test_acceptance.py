@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 import yaml
-from conftest import BIN, ROOT, environment, playbook, simulate
+from acceptance_runs import BIN, ROOT, environment, playbook, simulate
 
 
 def test_healthy_replayed_nodes_are_a_demonstration_and_never_accepted(healthy, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import playbook, rows, simulate
+from acceptance_runs import playbook, rows, simulate
 
 CONCERNS = ["preflight", "cabling", "ib_fabric"]
 SWAP = [{"fault": "swapped_rails", "hosts": "node-02", "nic": 2, "other": 3}]

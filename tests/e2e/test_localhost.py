@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import testinfra
-from conftest import ROOT, playbook
+from acceptance_runs import ROOT, playbook
 
 INVENTORY = ROOT / "inventories" / "localhost"
 
