@@ -91,10 +91,12 @@ class Gather:
             return self.error(root, result.reason, f"{root}: {result.reason}")
         return result
 
-    def names(self, path):
-        """The names in a directory, or None."""
+    def names(self, path, optional=False):
+        """The names in a directory, or None. `optional`: that there is no such directory is no error."""
         result = self.node.listdir(path)
         self._source("directory", path, "\n".join(result.names), result.reason)
+        if result.reason == "missing" and optional:
+            return None
         return self.error(path, result.reason, f"{path}: {result.reason}") if result.reason else result.names
 
     def error(self, source, reason, message):

@@ -9,7 +9,7 @@ from accept_node.collectors import health_audit, health_configs, health_dcgm
 
 from .health_state import of
 from .model import SimNode
-from .records import command, file, missing, missing_file, missing_tree, tree
+from .records import command, file, listing, missing, missing_file, missing_tree, tree
 
 WATCHES = ("PCIe", "NVLINK", "Memory", "SM", "InfoROM", "Thermal", "Power", "Driver", "NvSwitch NF", "NvSwitch F")
 LINE = "+" + "-" * 20 + "+" + "-" * 52 + "+"
@@ -32,7 +32,12 @@ def render(node: SimNode, at_s: float) -> dict:
     health = of(node)
     pids = {name: 2100 + 37 * place for place, (name, _) in enumerate(health["processes"])}
     commands = [*_systemd(node, health), _ps(node, health, pids), *_containers(node, health), *_scripts(health), *_dcgm(node, health)]
-    return {"commands": [*commands, *_nhc_log(node, health, at_s)], "files": _files(health, pids), "trees": _trees(health)}
+    return {
+        "commands": [*commands, *_nhc_log(node, health, at_s)],
+        "files": _files(health, pids),
+        "trees": _trees(health),
+        "listings": [listing(health_audit.SYSTEMD, [])],
+    }
 
 
 # --- systemd --------------------------------------------------------------------------------------------------------------------------

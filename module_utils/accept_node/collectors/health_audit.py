@@ -11,6 +11,7 @@ from ..recurrence import span_s
 from ..secrets import remove_secrets
 from . import health_configs, health_dcgm
 
+SYSTEMD = "/run/systemd/system"  # is there where systemd runs
 UNIT_FILES = ["systemctl", "list-unit-files", "--no-pager", "--no-legend", "--type=service,timer"]
 SHOW = ["systemctl", "show", "--no-pager", "--property=" + ",".join(systemctl.PROPERTIES)]
 PS = ["ps", "-ww", "-o", "pid=,etimes=,comm=,args=", "-C", ",".join(sorted({name[: agents.COMM] for name in agents.PROCESSES}))]
@@ -34,7 +35,9 @@ def collect(gather) -> dict:
 
 
 def _units(gather):
-    """Services and timers of agents; None where systemd does not answer."""
+    """Services and timers of agents; [] where systemd does not run, None where it does not answer."""
+    if gather.names(SYSTEMD, optional=True) is None and gather.missing(SYSTEMD):
+        return []
     listed = gather.command(UNIT_FILES, systemctl.parse_unit_files)
     if listed is None:
         return None

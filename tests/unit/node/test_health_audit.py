@@ -26,8 +26,9 @@ def said(argv, stdout="", rc=0, stderr="", reason=""):
     return {"argv": argv, "stdout": stdout, "rc": None if reason else rc, "stderr": stderr, "reason": reason, "duration_s": 0.01}
 
 
-def read(commands=(), files=(), trees=()):
+def read(commands=(), files=(), trees=(), systemd_runs=True):
     """The envelope; what is not given is not installed, or not there."""
+    rules = [{"path": health_audit.SYSTEMD, "names": [], "reason": "" if systemd_runs else "missing"}]
     given = {tuple(record["argv"]) for record in commands}
     asked = [health_audit.CRICTL, health_audit.DOCKER, health_dcgm.DISCOVERY, health_audit.UNIT_FILES, health_audit.PS]
     commands = [*commands, *(said(argv, reason="missing") for argv in asked if tuple(argv) not in given)]
@@ -41,7 +42,7 @@ def read(commands=(), files=(), trees=()):
         *trees,
         *({**none, "root": r} for r in ("/etc/nhc", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs") if r not in roots),
     ]
-    capture = {"recorded_at_s": 1_790_000_000.0, "commands": list(commands), "files": files, "trees": list(trees)}
+    capture = {"recorded_at_s": 1_790_000_000.0, "commands": list(commands), "files": files, "trees": list(trees), "listings": rules}
     return collect("health_audit", health_audit.collect, ReplayNode(capture))
 
 
@@ -60,6 +61,12 @@ def test_a_bare_node_has_none_and_says_so():
     data = envelope["data"]
     assert (data["units"], data["processes"], data["containers"], data["cron"], data["configs"]) == ([], [], [], [], [])
     assert data["dcgm"]["installed"] is False
+
+
+def test_where_systemd_does_not_run_there_are_no_units_and_it_is_not_asked():
+    envelope = read([said(health_audit.PS, rc=1)], systemd_runs=False)
+    assert (envelope["status"], envelope["data"]["units"]) == ("ok", [])
+    assert not any("systemctl" in source["what"] for source in envelope["sources"])
 
 
 def test_what_cannot_be_asked_is_not_none():
