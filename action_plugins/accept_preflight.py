@@ -19,7 +19,7 @@ from ansible.release import __version__ as ansible_version
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
 from accept_judge import contract as contracts
-from accept_judge import fabric, rail_map, runs, scorecard, standards
+from accept_judge import fabric, rail_map, runs, scorecard, standards, switch_ports
 from accept_judge.documents import DocumentError
 from accept_judge.facts_store import UnsafeName, safe
 from accept_node.envelope import utc
@@ -51,8 +51,9 @@ class ActionModule(ActionBase):
         table = Path(args["version_table"]).resolve() if args["version_table"] else None
         wanted, contract, errors = _wanted(standards_dir, contract_path, table)
         hosts, inventory_errors = _hosts(task_vars, contract, inventory)
-        cables, map_errors = _rail_map(args["rail_map"], contract_path.parent)
-        errors += inventory_errors + map_errors
+        cables, map_errors = _table(args["rail_map"], contract_path.parent / fabric.MAP, rail_map.load)
+        switches, switch_errors = _table("", contract_path.parent / switch_ports.FILE, switch_ports.load)
+        errors += inventory_errors + map_errors + switch_errors
         definition = args["definition"] or (contract.definition if contract else "")
         if not errors and definition not in wanted.definitions:
             errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
@@ -86,6 +87,7 @@ class ActionModule(ActionBase):
                 "standards": {"path": str(standards_dir), "sha256": wanted.sha256},
                 "version_table": str(table) if table else None,
                 "rail_map": {"path": str(cables), "sha256": runs.digest(cables)} if cables else None,
+                "switch_ports": {"path": str(switches), "sha256": runs.digest(switches)} if switches else None,
                 "risk": args["risk"],
                 "depth": args["depth"],
                 "definition": definition,
@@ -102,6 +104,8 @@ class ActionModule(ActionBase):
                 runs.write(run_dir / scorecard.VERSION_TABLE, table.read_bytes())
             if cables:
                 runs.write(run_dir / fabric.MAP, cables.read_bytes())
+            if switches:
+                runs.write(run_dir / switch_ports.FILE, switches.read_bytes())
         except (OSError, ValueError) as error:
             return {"failed": True, "msg": f"{evidence}: the run cannot be opened: {error}", "accept_errors": [f"{evidence}: {error}"]}
         opened = {"id": run_id, "dir": str(run_dir), "asked": runs.asked(standards_dir, plan, hosts, contract.data["clusters"])}
@@ -127,13 +131,13 @@ def _wanted(standards_dir, contract_path, table):
     return wanted, contract, errors
 
 
-def _rail_map(given, folder):
-    """The planned rail map, where there is one, and all that is wrong with it."""
-    path = Path(given).resolve() if given else folder / fabric.MAP
+def _table(given, usual, load):
+    """A table that lies beside the contract, or where it is said to lie, and all that is wrong with it."""
+    path = Path(given).resolve() if given else usual
     if not given and not path.exists():
         return None, []
     try:
-        rail_map.load(path)
+        load(path)
     except DocumentError as error:
         return None, list(error.errors)
     return path, []

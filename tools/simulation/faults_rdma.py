@@ -183,3 +183,28 @@ def nothing_at_boot(node, rng):
     """Nothing on the node that restores its RoCE settings at boot"""
     _only(node, "Ethernet")
     node.edits.append((" ".join(render_rdma.PERSISTENCE), "", "\n"))
+
+
+def switch_pfc_off(node, rng, *, nic=0):
+    """PFC off at the switch's end of a rail's cable; the adapter pauses as all others do"""
+    _switch(node, nic, pfc=[])
+
+
+def switch_ecn_off(node, rng, *, nic=0):
+    """A switch port that does not mark the lossless priority under congestion"""
+    _switch(node, nic, ecn=[])
+
+
+def switch_small_mtu(node, rng, *, nic=0, mtu=1500):
+    """A switch port with a small MTU"""
+    _switch(node, nic, mtu=mtu)
+
+
+def switch_silent(node, rng, *, nic=0):
+    """Near miss: a switch port that does not tell its PFC over LLDP; its owner's export says it"""
+    _switch(node, nic, silent=True)
+
+
+def _switch(node, nic, **told):
+    _only(node, "Ethernet")
+    node.switch_ports.setdefault(node.nics[nic].name, {}).update(told)

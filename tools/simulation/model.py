@@ -130,6 +130,8 @@ class SimNode:
     # the fabric of its cluster, model_fabric.py, and NIC -> (switch, port) where a cable does not end as planned
     fabric: object = field(default=None, compare=False, repr=False)
     cables: dict = field(default_factory=dict, compare=False)
+    # NIC -> what its switch port is set to otherwise than "pfc" [3], "ecn" [3], "mtu" 9216; "silent": it says nothing of itself
+    switch_ports: dict = field(default_factory=dict)
     # what a tenant sees of it otherwise than of a closed node, by the names that render_isolation.py reads
     isolation: dict = field(default_factory=dict)
     # what traffic of this node shows otherwise than of a healthy one, and of which peers: faults_load.py, render_load.py

@@ -71,6 +71,22 @@ def end(node, nic_name: str) -> tuple:
     return node.cables.get(nic_name) or planned(node, nic_name)
 
 
+def switch_port(node, nic_name: str) -> dict:
+    """What the switch's end of a NIC's cable is set to."""
+    return {"pfc": [3], "ecn": [3], "mtu": 9216, "silent": False, **node.switch_ports.get(nic_name, {})}
+
+
+def switch_ports(nodes) -> str:
+    """What the switches' owner exports of the RoCE rails of all nodes."""
+    lines = ["switch,switch_port,pfc,ecn,mtu"]
+    for node in nodes:
+        for nic in node.nics if node.transport == "roce" else ():
+            (switch, port), told = end(node, nic.name), switch_port(node, nic.name)
+            flags = ["+".join(map(str, told[key])) or "none" for key in ("pfc", "ecn")]
+            lines.append(f"{switch},swp{port},{flags[0]},{flags[1]},{told['mtu']}")
+    return "\n".join([lines[0], *sorted(set(lines[1:]))]) + "\n"
+
+
 def rail_map(nodes) -> str:
     """The planned rail map of all nodes, as a cluster's folder holds it."""
     lines = ["node,port,switch,switch_port,rail"]

@@ -23,7 +23,7 @@ from . import (
     render_versions,
 )
 from .model import SimNode
-from .model_fabric import rail_map
+from .model_fabric import rail_map, switch_ports
 from .model_scheduler import is_head
 from .records import command, hung, merge
 
@@ -68,11 +68,15 @@ def _spoiled(node, record) -> dict:
 
 
 def write(nodes, spec, recorded_at_s, out, progress=lambda done: None) -> None:
-    """OUT/<host>/capture.json of each node; OUT/hosts.yml, OUT/contract.yml and OUT/rail_map.csv, to run an acceptance on them."""
+    """OUT/<host>/capture.json of each node; OUT/hosts.yml, OUT/contract.yml, OUT/rail_map.csv and, of RoCE, OUT/switch_ports.csv,
+    to run an acceptance on them.
+    """
     for done, node in enumerate(nodes, 1):
         captures.save(capture(node, recorded_at_s), str(Path(out) / node.name))
         progress(done)
     Path(out, "rail_map.csv").write_text(rail_map(nodes), encoding="utf-8")
+    if any(node.transport == "roce" for node in nodes):
+        Path(out, "switch_ports.csv").write_text(switch_ports(nodes), encoding="utf-8")
     for name, content in (("hosts.yml", inventory(nodes)), ("contract.yml", contract(nodes, spec))):
         (Path(out) / name).write_text(yaml.safe_dump(content, sort_keys=False, width=140), encoding="utf-8")
 

@@ -6,7 +6,7 @@ import json
 from zlib import crc32
 
 from .model import SimNode
-from .model_fabric import end
+from .model_fabric import end, switch_port
 from .records import command, file, missing_file, missing_tree, tree
 
 ROOT, NET, CONFIGFS = "/sys/class/infiniband", "/sys/class/net", "/sys/kernel/config/rdma_cm"
@@ -235,5 +235,16 @@ def _lldp(node, nics) -> str:
         rail = _number(leaf) - 1
         chassis = {leaf: {"id": {"type": "mac", "value": f"9c:05:91:00:{rail:02x}:01"}, "descr": "Cumulus Linux"}}
         port = {"id": {"type": "ifname", "value": f"swp{place}"}, "descr": f"{node.name} {nic.netdev}", "ttl": "120"}
-        entries.append({nic.netdev: {"via": "LLDP", "rid": str(rail + 1), "age": "14 days, 02:11:09", "chassis": chassis, "port": port}})
+        seen = {"via": "LLDP", "rid": str(rail + 1), "age": "14 days, 02:11:09", "chassis": chassis, "port": port}
+        entries.append({nic.netdev: {**seen, **_dcbx(switch_port(node, nic.name))}})
     return json.dumps({"lldp": {"interface": entries}}, indent=2) + "\n"
+
+
+def _dcbx(told) -> dict:
+    """ETS configuration and PFC, as lldpd shows what it does not know."""
+    if told["silent"]:
+        return {}
+    bits = sum(1 << priority for priority in told["pfc"])
+    pfc = {"oui": "00,80,C2", "subtype": "11", "len": "2", "value": f"08,{bits:02X}"}
+    ets = {"oui": "00,80,C2", "subtype": "9", "len": "21", "value": ",".join(["08", "00", "03"] + ["00"] * 18)}
+    return {"unknown-tlvs": {"unknown-tlv": [ets, pfc]}}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-from .. import nccl_gid
+from .. import documents, nccl_gid, switch_ports
+from ..cabling import End, switch_name
+
+EXPORT = "ask the network's owner for switch_ports.csv (docs/switch-ports.md)"
 
 
 def analyse(data: dict, run) -> dict:
@@ -14,15 +17,16 @@ def analyse(data: dict, run) -> dict:
     ecn_on_lossless: [] or the lossless priorities without ECN; null where either is not known
     traffic_priority: the priority that the traffic class (forced by the driver, or NCCL_IB_TC) is sorted into
     traffic_lossless: true where PFC is on for it
+    cable: "rail0 to leaf-1 swp3"; switch_pfc, switch_ecn (priorities), switch_mtu (bytes): of its other end; null with a reason
     """
     ports = data.get("ports")
     if ports is None:
         return {"rails": None}
-    settings = _settings(run)
-    return {"rails": [_rail(port, settings) for port in ports if port["rail"]]}
+    settings, exported = _settings(run), _exported(run)
+    return {"rails": [_rail(port, settings, exported) for port in ports if port["rail"]]}
 
 
-def _rail(port, settings) -> dict:
+def _rail(port, settings, exported) -> dict:
     facts = dict(port)
     facts["qos_text"] = _text(port)
     if facts["qos_text"] is None:
@@ -33,7 +37,45 @@ def _rail(port, settings) -> dict:
         facts["ecn_on_lossless_reason"] = port.get("pfc_reason") or "the driver shows no ECN settings in sysfs"
     else:
         facts["ecn_on_lossless"] = [p for p in lossless if p not in points[0] or p not in points[1]]
-    return {**facts, **_traffic(port, settings)}
+    return {**facts, **_traffic(port, settings), **_switch(port, *exported)}
+
+
+def _exported(run):
+    """(what the switches' owner has exported, why there is nothing)"""
+    path = run.run_dir / switch_ports.FILE
+    if not path.exists():
+        return {}, f"no export of the switch ports: {EXPORT}"
+    try:
+        return switch_ports.load(path), ""
+    except documents.DocumentError as error:
+        return {}, error.errors[0]
+
+
+def _switch(port, table, problem) -> dict:
+    """The other end of the cable: what the switch port says of itself over LLDP comes before what its owner has written down."""
+    peer, netdev = port.get("peer"), port["netdev"] or port["name"]
+    if not isinstance(peer, dict):
+        heard = "needs lldpd on the node" if peer is None else "no neighbour is heard there"
+        where = f"{netdev}: which switch port it is plugged into is not known (LLDP: {heard})"
+        return {"cable": f"{netdev} to an unknown switch port", **_sides({}, dict.fromkeys(("pfc", "ecn", "mtu"), where))}
+    end = End(peer["switch"] or "", peer["port"] or "", peer["chassis"] or "", peer["description"] or "")
+    cable = f"{netdev} to {switch_name(end) or 'a switch'} {end.port or end.description or 'on a port without a name'}"
+    found = switch_ports.find(table, end)
+    told = {key: getattr(found, key) for key in ("pfc", "ecn", "mtu")} if found else {}
+    if peer["pfc"] is not None:
+        told["pfc"] = peer["pfc"]
+    missing = problem or ("the export does not say it" if found else f"{switch_ports.FILE} has no such port")
+    silent = "the switch does not tell its PFC over LLDP (DCBX), and "
+    return {"cable": cable, **_sides(told, {"pfc": silent + missing, "ecn": missing, "mtu": missing})}
+
+
+def _sides(told, reasons) -> dict:
+    facts = {}
+    for key, reason in reasons.items():
+        facts["switch_" + key] = told.get(key)
+        if told.get(key) is None:
+            facts[f"switch_{key}_reason"] = reason
+    return facts
 
 
 def _text(port):

@@ -1,6 +1,6 @@
 """How RoCE ports sort, pause and mark traffic: trust, DSCP, PFC, ECN, CNP, buffers, traffic class, MTU, and what would restore it at boot.
 
-ConnectX by mlnx_qos and sysfs, Broadcom by niccli, AMD by nicctl. It reads only: cma_roce_tos is not run, since it makes folders in
+ConnectX by mlnx_qos and sysfs, Broadcom by niccli, AMD by nicctl; the switch port by what it says over LLDP. It reads only: cma_roce_tos is not run, since it makes folders in
 configfs to read.
 """
 
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from ..parsers import ibv_devinfo, mlnx_qos, niccli, nicctl
+from ..parsers import ibv_devinfo, lldpctl, mlnx_qos, niccli, nicctl
 from ..values import integer
 from . import rdma
+from .ib_config import LLDPCTL
 
 ECN = ["*/ecn/roce_np/enable/*", "*/ecn/roce_rp/enable/*", "*/ecn/roce_np/cnp_dscp", "*/ecn/roce_np/cnp_802p_prio"]
 CONFIGFS = "/sys/kernel/config/rdma_cm"
@@ -35,6 +36,7 @@ def collect(gather) -> dict:
     info = gather.command(["ibv_devinfo"], ibv_devinfo.parse, optional=True)
     ecn = gather.tree(rdma.NET, ECN, optional=True)
     tos = gather.tree(CONFIGFS, ["*/ports/*/default_roce_tos"], optional=True)
+    heard = gather.command(LLDPCTL, lldpctl.parse_pfc, optional=True)
     vendors = _Vendors(gather)
     entries = []
     for port in ports:
@@ -44,6 +46,7 @@ def collect(gather) -> dict:
         entry["mtu"] = rdma.devinfo_mtu(info, port)
         entry["traffic_class"] = _traffic_class(found["tree"], port)
         entry.update(_tos(tos, port))
+        entry["peer"] = None if heard is None else heard["pfc"].get(port["netdev"]) or "none"
         entries.append(entry)
     # grep's status 2 speaks of a folder that is not there
     files = gather.command(PERSISTENCE, ok=(0, 1, 2), timeout_s=20.0)

@@ -195,7 +195,16 @@ def test_planes(tmp_path):
     assert ib_config.analyse(rail(None), view(tmp_path))["plane_faults"] == "none"
 
 
-QOS = {"rail": True, "trust": "dscp", "pfc": [3], "dscp_priority": {"0": "0-7", "3": "24-31"}, "ecn_np": [3], "ecn_rp": [3], "cnp_dscp": 48}
+QOS = {
+    "netdev": "rail0",
+    "rail": True,
+    "trust": "dscp",
+    "pfc": [3],
+    "dscp_priority": {"0": "0-7", "3": "24-31"},
+    "ecn_np": [3],
+    "ecn_rp": [3],
+    "cnp_dscp": 48,
+}
 
 
 @pytest.mark.parametrize(

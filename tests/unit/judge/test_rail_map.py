@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from accept_judge import rail_map
+from accept_judge import csv_table, rail_map
 from accept_judge.documents import DocumentError
 
 HEAD = "node,port,switch,switch_port,rail\n"
@@ -60,7 +60,7 @@ def test_faults(load, text, errors):
 def test_many_faults_are_cut(load):
     with pytest.raises(DocumentError) as caught:
         load(HEAD + "?,?,?,?,?\n" * 30)
-    assert len(caught.value.errors) == rail_map.MOST_ERRORS + 1
+    assert len(caught.value.errors) == csv_table.MOST_ERRORS + 1
     assert caught.value.errors[-1].endswith("more errors")
 
 

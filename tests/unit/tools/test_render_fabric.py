@@ -51,6 +51,7 @@ def test_only_the_head_is_asked():
     assert not [record for record in second["commands"] if record["argv"][0] in ("iblinkinfo", "saquery", "ibqueryerrors")]
 
 
-def test_the_demo_has_the_map_that_its_simulation_plans(root):
+def test_the_demo_has_the_tables_of_its_simulation(root):
     nodes = build.build(build.load_spec(root / "inventories/demo/simulation.yml"))
     assert (root / "inventories/demo/rail_map.csv").read_text() == model_fabric.rail_map(nodes)
+    assert (root / "inventories/demo/switch_ports.csv").read_text() == model_fabric.switch_ports(nodes)

@@ -11,7 +11,10 @@ from simulation import build, faults, faults_rdma, render
 
 MODULES = {"gid_check": gid_check, "roce_config": roce_config, "ib_config": ib_config}
 INFINIBAND = {"small_ib_mtu", "no_subnet_manager", "other_subnet_manager", "default_partition_full", "no_partition"}
-FAULTS = sorted(name for name, function in faults.registry().items() if function.__module__ == faults_rdma.__name__)
+EXPORTED = {"switch_ecn_off", "switch_small_mtu"}  # no node sees them
+FAULTS = sorted(
+    name for name, function in faults.registry().items() if function.__module__ == faults_rdma.__name__ and name not in EXPORTED
+)
 
 
 def node(transport="roce", fault=None, **parameters):

@@ -26,7 +26,7 @@ def test_same_spec_same_bytes(tool, spec, written, tmp_path, capsys):
     for out in ("one", "two"):
         assert tool("simulate").main([str(written(spec)), str(tmp_path / out)]) == 0
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
-    assert len(files) == 5 + len(("hosts.yml", "contract.yml", "rail_map.csv"))
+    assert len(files) == 5 + len(("hosts.yml", "contract.yml", "rail_map.csv", "switch_ports.csv"))
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
     assert capsys.readouterr().out.splitlines()[0] == f"5 captures in {tmp_path / 'one'}"
@@ -51,7 +51,8 @@ def test_every_fault_changes_the_capture_of_its_host_and_no_other_host(name, spe
             continue  # this machine has no such part
         assert [each for each in healthy if faulty[each] != healthy[each]] in ([host], [])
         seen = render.capture(faulty[host], 0.0) != render.capture(healthy[host], 0.0)
-        shown += [host] if seen or render.rail_map(faulty.values()) != render.rail_map(healthy.values()) else []
+        tables = [[make(nodes.values()) for nodes in (faulty, healthy)] for make in (render.rail_map, render.switch_ports)]
+        shown += [host] if seen or any(one != other for one, other in tables) else []
         if shown:
             return
     raise AssertionError("no machine shows it")
