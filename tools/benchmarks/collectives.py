@@ -1,0 +1,10 @@
+"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found."""
+
+from __future__ import annotations
+
+from . import culprits, curve_rates
+
+
+def figures():
+    yield from curve_rates.figures()
+    yield from culprits.figures()
