@@ -15,6 +15,7 @@ help: ## Show these words
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, $(PYTHON) is older: make PYTHON=..."; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m compileall -q module_utils action_plugins callback_plugins # as pip does with what it installs
 	@touch $@
 
 .venv/development: requirements-dev.txt .venv/runtime

@@ -39,10 +39,22 @@ def digest(folder: Path) -> str:
     return _digest(_files(folder))
 
 
+_kept: dict[tuple, Standards] = {}
+
+
+def keep(folder: Path) -> None:
+    """Load the standards for every process that is forked from this one, as Ansible's workers are. Raises as load() does."""
+    _kept.clear()
+    standards = load(folder)
+    _kept[_identity(standards.folder, _files(standards.folder))] = standards
+
+
 def load(folder: Path) -> Standards:
     """The standards, or DocumentError with all that is wrong with them."""
-    folder = Path(folder)
+    folder = Path(folder).resolve()
     files = _files(folder)
+    if _kept and (kept := _kept.get(_identity(folder, files))):
+        return kept
     if not any(name.startswith("checks/") for name in files):
         raise documents.DocumentError([f"{folder}: checks: no standards here"])
     standards, errors = Standards(folder, _digest(files)), []
@@ -63,6 +75,11 @@ def _files(folder: Path) -> dict[str, bytes]:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     except OSError as error:
         raise documents.DocumentError([f"{error.filename}: file: cannot be read: {error.strerror}"]) from error
+
+
+def _identity(folder: Path, files: dict[str, bytes]) -> tuple:
+    """The very same files, the schemas too."""
+    return folder, tuple((name, hash(content)) for name, content in files.items())
 
 
 def _digest(files: dict[str, bytes]) -> str:

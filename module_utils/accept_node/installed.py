@@ -30,8 +30,9 @@ class Packages:
 
     def find(self, patterns):
         """The first package that a pattern names, the newest of several releases: (name, its entry), or (None, {})."""
+        listed = "\n".join(self.known or ())  # one search through all names: a node has thousands of packages and we ask for dozens
         for pattern in patterns:
-            names = [name for name in self.known or {} if re.fullmatch(pattern, name)]
+            names = [found.group() for found in re.finditer("^(?:" + pattern + ")$", listed, re.MULTILINE)]
             if names:
                 name = max(names, key=lambda each: [int(digits) for digits in re.findall("[0-9]+", each)])
                 return name, self.known[name]

@@ -55,5 +55,7 @@ def cpu_seconds() -> float:
 
 
 def _env(extra):
+    """Ours; compiled modules are kept, as they are for a user: the peer's were compiled when it was installed."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     path = f"{BIN}:{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **(extra or {})}
+    return {**kept, "PATH": path, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **(extra or {})}

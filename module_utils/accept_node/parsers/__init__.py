@@ -7,7 +7,7 @@ imported when its tool has answered: of some hundred a node needs a few dozen, a
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 
 
 class ParseError(ValueError):
@@ -31,6 +31,6 @@ def _parse(module, name, *args, **kwargs):
 
 
 def __getattr__(name):
-    if name.startswith("_") or not importlib.util.find_spec(__name__ + "." + name):
-        raise AttributeError(f"no parser {name}")
+    if name.startswith("_"):
+        raise AttributeError(name)
     return _Later(__name__ + "." + name)

@@ -98,3 +98,15 @@ def test_the_digest_is_of_what_is_wanted(tmp_path):
     assert standards_of.digest(folder) == before
     fleet.write_standards(folder, [check(want=7)])
     assert standards_of.digest(folder) != before
+
+
+def test_what_is_kept_serves_until_a_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(standards_of, "_kept", {})
+    folder = fleet.write_standards(tmp_path / "s", [check()])
+    standards_of.keep(folder)
+    kept = standards_of.load(folder)
+    assert standards_of.load(folder) is kept
+    (folder / "schema" / "other.json").write_text("{}")  # a schema says what may be believed
+    assert standards_of.load(folder) is not kept
+    fleet.write_standards(tmp_path / "s", [check(title="another")])
+    assert standards_of.load(folder).checks[0]["title"] == "another"
