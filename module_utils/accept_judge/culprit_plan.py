@@ -10,7 +10,8 @@ from pathlib import Path
 from . import culprit
 from .facts_store import write
 
-# stage -> (mode of its launches, what is compared there)
+NOT_THE_CLUSTER = ("launcher_missing", "pending", "not_started", "output")  # causes of a launch's end that say nothing of its nodes
+# stage -> mode of its launches; `default` is that of the sweep
 MODES = {"alone": "default", "nvlink": "default", "scale_out": "scale_out", "across": "scale_out", "rails": "scale_out"}
 TITLES = {
     "alone": "each node by itself",
@@ -55,11 +56,9 @@ def text(plan: dict, launch_s: float) -> list[str]:
     rounds = culprit.budget(len(plan["nodes"]))
     lines = []
     for stage in plan["stages"]:
-        widest = max(map(len, stage["groups"]))
-        usual = 1 if stage["name"] == "alone" else 1 + (math.ceil(math.log2(widest)) if widest > 1 else 0) + culprit.TIMES
-        lines.append(
-            f"  culprit search, {TITLES[stage['name']]}: {len(stage['groups'])} launches at once; 1 round if all are well, else about {usual}"
-        )
+        widest, count = max(map(len, stage["groups"])), len(stage["groups"])
+        usual = 1 if stage["name"] == "alone" else 1 + math.ceil(math.log2(max(widest, 1))) + culprit.TIMES
+        lines.append(f"  culprit search, {TITLES[stage['name']]}: {count} launches at once; 1 round, or about {usual} where one is slow")
     least, most = (count * launch_s / 60 for count in (len(plan["stages"]), rounds))
     lines.append(
         f"  culprit search: {len(plan['nodes'])} nodes, at most {rounds} rounds of {launch_s:.0f} s: {least:.0f} to {most:.0f} min"
@@ -68,10 +67,29 @@ def text(plan: dict, launch_s: float) -> list[str]:
 
 
 def load(run_dir: Path) -> dict:
-    return json.loads(path_of(run_dir).read_text(encoding="utf-8"))
+    """{"searches": [{"cluster", "plan", "rounds": [[name of each launch]]}]}; none yet where there is no file."""
+    path = path_of(run_dir)
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"searches": []}
 
 
-def save(run_dir: Path, plan: dict) -> None:
+def save(run_dir: Path, searches: dict) -> None:
     path = path_of(run_dir)
     path.parent.mkdir(exist_ok=True)
-    write(path, json.dumps(plan, indent=1).encode())
+    write(path, json.dumps(searches, indent=1).encode())
+
+
+def of_nodes(run_dir: Path, nodes) -> dict | None:
+    """The search among these nodes, if there was one."""
+    return next((one for one in load(run_dir)["searches"] if set(one["plan"]["nodes"]) <= set(nodes)), None)
+
+
+def outcomes(search: dict, columns: list, runs: list) -> list:
+    """What the launches of each round amount to: GB/s at the largest size, None for a hang or a failure, NOT_RUN for what did not begin."""
+    told, place = {run["name"]: run for run in runs}, columns.index("busbw_out_gbytes_s")
+    return [[_outcome(told.get(name), place) for name in names] for names in search["rounds"]]
+
+
+def _outcome(run, place):
+    if run is None or (run["status"] != "ok" and run.get("cause") in NOT_THE_CLUSTER):
+        return culprit.NOT_RUN
+    return run["rows"][-1][place] if run["status"] == "ok" and run["rows"] else None

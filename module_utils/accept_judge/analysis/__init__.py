@@ -65,8 +65,12 @@ def module_of(name):
             from . import tenancy_probe as module
         elif name == "rdma_bandwidth":
             from . import rdma_bandwidth as module
+        elif name == "nccl_sweep":
+            from . import nccl_sweep as module
         elif name == "mgmt_network":
             from . import mgmt_network as module
+        elif name == "burn_in":
+            from . import burn_in as module
         else:
             return None
     except ImportError as error:

@@ -1,0 +1,246 @@
+"""What a sweep of collectives says: which launches came through, what carried them, the shape of each curve, worlds beside each other, and
+who spoils a slow one. Bandwidth that went another way than meant is not judged, nor are launches that ended early.
+"""
+
+from __future__ import annotations
+
+from .. import culprit, culprit_plan, curve_worlds, curves, transport
+from ..nodesets import fold
+from ..text_sizes import size_text
+
+WRONG = ("wrong_out", "wrong_in")
+PLOTTED = ("dips", "passing", "notches", "switches", "jagged")
+SETTLED = 8 * 2**30  # bytes: at such messages published floors were measured, and below them a curve may still rise
+RECIPES = ("provider", "ours")
+NOTHING = {
+    "pct_of_expected": "nothing says what it should reach",
+    "behind_peers_at_least_pct": "no other world of this size was run twice on other nodes",
+    "lost_per_doubling_pct": "no smaller world of its kind",
+}
+FEW = "fewer than four sizes: no shape to judge"
+
+
+def analyse(data: dict, run) -> dict:
+    """launches: [{name, finding}]: "none" or what kept a launch from its end; null where that was not the cluster's doing
+    corruption: [{name, wrong}] of each world: wrong values; null where they were not checked
+    worlds: [{name, scope, nodes, repeats, missing, dips, passing, notches, jagged, time_falls, spread_pct, sag_at_least_pct,
+        plateau_gbytes_s, expected_gbytes_s, expected_from, pct_of_expected, behind_peers_at_least_pct, lost_per_doubling_pct, latency_us,
+        knee_bytes, curve}]; texts where people read them, null with `<key>_reason`
+    unexpected: names of collectives and scopes for which nothing says what they should reach
+    slow_worlds: names of worlds that a search should look at; culprits: [{name, finding}] of that search, null where there was none
+    and what transport.judge returns
+    """
+    sweep = [one for one in data["runs"] if not one.get("round")]
+    carried = transport.judge(sweep, transport.surroundings(run))
+    judged = _judged(data, sweep)
+    worlds = [_world(curve, found, data, carried["transport_unjudged"], sweep) for curve, found in judged]
+    _beside(worlds, judged, run)
+    launches = [_launch(one) for one in sweep]
+    slow = _slow(worlds, launches, sweep)
+    return {
+        **carried,
+        "launches": launches,
+        "corruption": _corruption(data["columns"], data["runs"]),
+        "worlds": worlds,
+        "unexpected": sorted(
+            {f"{world['collective']} {world['scope']}" for world in worlds if world["scope"] and not world["expected_from"]}
+        ),
+        "slow_worlds": slow,
+        **_culprits(data, run, slow),
+    }
+
+
+def _judged(data, sweep):
+    found = [(curve, curves.judge(curve)) for curve in curves.assemble(data["columns"], sweep)]
+    whole = [(curve, shape) for curve, shape in found if shape["plateau"]]
+    for _, shape in whole:
+        for key in ("dips", "notches", "passing"):
+            shape.setdefault(key, None)
+    curve_worlds.switches(whole)
+    return whole
+
+
+def name_of(one) -> str:
+    """A run or a world, as people call it."""
+    return f"{one['collective']} on {one['node_set']}, {one['mode']}"
+
+
+def _launch(one) -> dict:
+    told = {"name": f"{name_of(one)}, repeat {one['repeat'] + 1}", "finding": "none"}
+    if one["status"] == "ok":
+        return told
+    at = one.get("unfinished_bytes")
+    what = f"{one['status']}{f' at {size_text(at)}' if at else ''}: {one['reason']}"
+    if one.get("cause") in culprit_plan.NOT_THE_CLUSTER:
+        return {**told, "finding": None, "finding_reason": what}
+    return {**told, "finding": what}
+
+
+def _corruption(columns, runs) -> list:
+    """Wrong values of each set of nodes. A larger world with wrong values tells nothing new beside a smaller one inside it."""
+    places, wrong = [columns.index(name) for name in WRONG], {}
+    for one in runs:
+        counts = [row[place] for row in one["rows"] for place in places if row[place] is not None]
+        key = one["collective"], frozenset(one["nodes"])
+        known = wrong.setdefault(key, {"name": f"{one['collective']} on {one['node_set']}", "wrong": None})
+        if counts:
+            known["wrong"] = (known["wrong"] or 0) + int(sum(counts))
+    bad = {nodes for (_, nodes), known in wrong.items() if known["wrong"]}
+    return [
+        known if known["wrong"] is not None else {**known, "wrong_reason": "values were not checked (#wrong is N/A)"}
+        for (_, nodes), known in wrong.items()
+        if not known["wrong"] or not any(smaller < nodes for smaller in bad)
+    ]
+
+
+def _world(curve, shape, data, refused, sweep) -> dict:
+    mine = [one for one in sweep if curves.world_of(one) == curve[:4]]
+    whys = [refused[one["name"]] for one in mine if one["name"] in refused and one.get("transport")]
+    silent = [refused[one["name"]] for one in mine if one["name"] in refused and not one.get("transport")]
+    plateau, latency, sag = shape["plateau"], shape["latency"], shape["sag"]
+    told = {
+        "name": name_of({**curve._asdict(), "node_set": fold(curve.nodes)}),
+        "collective": curve.collective,
+        "mode": curve.mode,
+        "nodes": len(curve.nodes),
+        "ranks": curve.ranks,
+        "repeats": curve.busbw.shape[1],
+        "missing": [size_text(size) for size in curves.missing(curve, data["plan"]["sizes"])],
+        "knee_bytes": shape["knee_bytes"],
+        "latency_us": latency and round(latency["mean"], 2),
+        "plateau_gbytes_s": _interval(plateau),
+        "curve": _drawn(curve, shape),
+    }
+    values = {key: _texts(shape[key]) for key in ("dips", "passing", "jagged")}
+    values["notches"] = None if shape["notches"] is None else _texts([dip for dip in shape["notches"] if dip["one_world"]])
+    values["time_falls"] = shape["time_falls"] and [size_text(size) for size in shape["time_falls"]]
+    values["spread_pct"] = shape["spread_pct"]
+    values["sag_at_least_pct"] = sag and round(sag["low_pct"], 1)
+    if shape.get("resolution_pct") and shape["resolution_pct"] > curves.COARSEST and not values["dips"]:
+        values.update(dips=None, dips_reason=f"repeats differ by so much that a dip below {shape['resolution_pct']:.0f} % cannot be told")
+    reasons = {"spread_pct": "one repeat: there is no spread", "sag_at_least_pct": "it needs two repeats, and a size behind the peak"}
+    for key in ("dips", "passing", "jagged", "notches", "time_falls", "spread_pct", "sag_at_least_pct"):
+        if whys:
+            values[key] = None
+        if values[key] is None:
+            values.setdefault(key + "_reason", f"not judged: {whys[0]}" if whys else reasons.get(key, FEW))
+    return {**told, **values, "refused": (whys or [""])[0], "silent": (silent or [""])[0]}
+
+
+def _beside(worlds, judged, run) -> None:
+    """Adds scope, expectation, peers and losses of growth to each world."""
+    domains, rate = _domains(run), _rate(run.wanted)
+    scopes = [curve_worlds.scope_of(curve, domains) for curve, _ in judged]
+    peers = curve_worlds.behind_peers(judged)
+    growth = curve_worlds.lost_per_doubling([(curve, shape, scope and scope[0]) for (curve, shape), scope in zip(judged, scopes)])
+    recipe = any(world["mode"] in RECIPES for world in worlds)
+    for place, (world, (curve, shape), scope) in enumerate(zip(worlds, judged, scopes)):
+        wanted = scope and curve_worlds.expected(run.wanted, curve, *scope, rate, run.context.get("transport"))
+        if recipe and curve.mode == "bare":
+            wanted = None  # what jobs get is what the recipe gives; bare runs are the recipe's business
+        world["scope"] = scope and scope[0]
+        world["expected_gbytes_s"], world["expected_from"] = (wanted.gbytes_s, wanted.origin) if wanted else (None, None)
+        wrong, silent = world.pop("refused"), world.pop("silent")
+        settled = shape["plateau"]["reached"] or curve.sizes[-1] >= SETTLED
+        short = "" if settled else f"its largest message, {size_text(int(curve.sizes[-1]))}, is short of its plateau"
+        loss, why = peers.get(place), wrong or silent or short
+        values = {
+            "pct_of_expected": (wanted and not why and _pct(shape["plateau"], wanted.gbytes_s), why),
+            "behind_peers_at_least_pct": (loss and not wrong and round(loss["low_pct"], 1), wrong),
+            "lost_per_doubling_pct": (None if wrong or short else growth.get(place), wrong or short),
+        }
+        for key, (value, why) in values.items():
+            world[key] = None if value is False else value
+            if world[key] is None:
+                world[key + "_reason"] = f"not judged: {why}" if why else NOTHING[key]
+
+
+def _domains(run) -> dict:
+    """Node -> NVLink domain, where NVLink joins nodes; empty where it does not."""
+    if run.context.get("form") != "nvl72":
+        return {}
+    return transport.surroundings(run)["domains"] or {"": None}
+
+
+def _rate(wanted) -> int | None:
+    """Gb/s of network that each GPU has: of a rack with half the adapters no full figure holds."""
+    rate, adapters, gpus = (wanted.key(key).value for key in ("nic.rate_gbps", "nic.count", "gpu.count"))
+    return int(rate * adapters / gpus) if rate and adapters and gpus else None
+
+
+def _pct(plateau, wanted):
+    if plateau["low"] is None:
+        return round(100 * plateau["mean"] / wanted, 1)
+    return [round(100 * plateau[key] / wanted, 1) for key in ("low", "high")]
+
+
+def _interval(found):
+    if found["low"] is None:
+        return round(found["mean"], 2)
+    return [round(found[key], 2) for key in ("low", "high")]
+
+
+def _texts(dips):
+    """Dips and jagged stretches as a reader finds them in the curve."""
+    if dips is None:
+        return None
+    found = []
+    for dip in dips:
+        where = size_text(dip["from_bytes"])
+        if dip["to_bytes"] != dip["from_bytes"]:
+            where += " and on" if dip.get("to_the_end") else f" to {size_text(dip['to_bytes'])}"
+        deep = f"{dip['depth_pct']:.0f} % below" if "depth_pct" in dip else f"swings by {dip['swing_pct']:.0f} %"
+        found.append(f"{where}: {deep}" + (f", in {dip['times']} of {dip['of']} repeats" if "times" in dip else ""))
+    return found
+
+
+def _drawn(curve, shape) -> dict:
+    """What the report draws of it."""
+    return {
+        "sizes": curve.sizes.tolist(),
+        "busbw": [[_short(value) for value in repeat] for repeat in curve.busbw[0].tolist()],
+        "fit": [_short(value) for value in shape["fit"]["isotonic_gbytes_s"]],
+        "fit_sizes": shape["fit"]["sizes"],
+        "marks": [
+            {"kind": kind, "from_bytes": dip["from_bytes"], "to_bytes": dip["to_bytes"]}
+            for kind in PLOTTED
+            for dip in shape.get(kind) or ()
+        ],
+    }
+
+
+def _short(value):
+    return float(f"{value:.4g}") if value == value else None
+
+
+def _slow(worlds, launches, sweep) -> list:
+    """Worlds of more than one node that hang, break, or are slower than they should be."""
+    named = [name_of(one) for one, launch in zip(sweep, launches) if launch["finding"] not in ("none", None) and len(one["nodes"]) > 1]
+    for world in worlds:
+        pct, behind = world["pct_of_expected"], world["behind_peers_at_least_pct"]
+        short = pct is not None and (pct[1] if isinstance(pct, list) else pct) < 100
+        if world["nodes"] > 1 and (short or (behind is not None and behind > curves.LOSS)):
+            named.append(world["name"])
+    return list(dict.fromkeys(named))
+
+
+def _culprits(data, run, slow) -> dict:
+    """Of the search, replayed from its plan and the launches that it made."""
+    search = culprit_plan.of_nodes(run.run_dir, data["placement"])
+    if search is None:
+        return {"culprits": None, "culprits_reason": f"nobody was looked for in {slow[0]}"} if slow else {"culprits": []}
+    _, found = culprit.next_round(search["plan"], culprit_plan.outcomes(search, data["columns"], data["runs"]))
+    if found is None:
+        return {"culprits": None, "culprits_reason": "the search did not come to its end"}
+    return {
+        "culprits": [
+            {"name": one["nodes"][0] if one["kind"] in ("node", "rail") else one["name"], **_said(one)} for one in found["culprits"]
+        ]
+    }
+
+
+def _said(one) -> dict:
+    speed = "hangs" if one["hangs"] else f"{one['busbw_gbytes_s']:.0f} GB/s where {one['reference_gbytes_s']:.0f} are usual"
+    partners = f", with {' and '.join(one['partners'])}" if one["partners"] else ""
+    what = f"its rail {one['rail']}" if one["rail"] else f"the {one['kind']}"
+    return {"finding": f"{what}, {culprit_plan.TITLES[one['stage']]}: {speed}{partners}"}
