@@ -8,7 +8,8 @@ import os
 
 SCHEMA = 1
 NAMES = ("capture.json", "capture.json.gz")
-OF_CLUSTER = ("capture.cluster.json", "capture.cluster.json.gz")  # what a head was asked for its whole cluster, in a run of its own
+# What a head was asked for its whole cluster, and what it tried or asked of others: each in a run of its own.
+OF_CLUSTER = tuple((name, name + ".gz") for name in ("capture.cluster.json", "capture.probe.json", "capture.monitoring.json"))
 
 
 class CaptureError(Exception):
@@ -17,7 +18,7 @@ class CaptureError(Exception):
 
 def load(folder: str) -> dict:
     """The capture in a folder; with it what its host, as a head, answered for its whole cluster."""
-    found = [_load(path) for path in (_first(folder, NAMES), _first(folder, OF_CLUSTER)) if path]
+    found = [_load(path) for path in (_first(folder, names) for names in (NAMES, *OF_CLUSTER)) if path]
     if not found:
         raise CaptureError(f"{folder}: no {NAMES[0]} there; record one with tools/record or make one with tools/simulate")
     joined = found[0]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import socket
 import struct
 import threading
 from contextlib import contextmanager, suppress
 
 import pytest
+from accept_node import capture as captures
 from accept_node import probe
 from accept_node.collectors import tenancy_probe
 from accept_node.envelope import collect
+from accept_node.node import RecordingNode, ReplayNode
 
 
 @contextmanager
@@ -114,3 +118,12 @@ def test_the_collector_keeps_counts_only():
     assert envelope["data"]["ports"] == [{"port": port, "asked": 1, "open": 0, "refused": 1, "silent": 0}]
     assert envelope["data"]["exports"] == {"servers": 0, "answered": 0, "exports": 0, "open_to_all": 0}
     assert "127.0.0.1" not in str(envelope)
+
+
+def test_what_a_run_kept_of_a_probe_replays_beside_the_nodes_own_capture(tmp_path):
+    node = RecordingNode(probe.ProbingNode(["127.0.0.1"], [closed_port()], []))
+    live = collect("tenancy_probe", tenancy_probe.collect, node, "cluster")
+    (tmp_path / "capture.json").write_text(json.dumps({"schema": 1, "recorded_at_s": 1.0, "commands": []}))
+    (tmp_path / "capture.probe.json.gz").write_bytes(gzip.compress(json.dumps(node.capture).encode()))
+    replayed = collect("tenancy_probe", tenancy_probe.collect, ReplayNode(captures.load(str(tmp_path))), "cluster")
+    assert (replayed["mode"], replayed["status"], replayed["data"]) == ("replay", "ok", live["data"])
