@@ -138,6 +138,12 @@ def _isolation_audit():
     return isolation_audit.collect
 
 
+def _nccl_recipe():
+    from ansible.module_utils.accept_node.collectors import nccl_recipe
+
+    return nccl_recipe.collect
+
+
 def _tenancy_audit():
     from ansible.module_utils.accept_node.collectors import tenancy_audit
 
@@ -158,6 +164,7 @@ COLLECTORS = {
     "cabling": _cabling,
     "ib_fabric": _ib_fabric,
     "isolation_audit": _isolation_audit,
+    "nccl_recipe": _nccl_recipe,
     "tenancy_audit": _tenancy_audit,
 }
 

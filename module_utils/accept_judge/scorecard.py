@@ -168,7 +168,7 @@ class _Judge:
         host.replayed |= any(fact.envelope.get("mode") == "replay" for fact in facts.values())
         host.reachable = any(fact.envelope and not fact.unreachable for fact in facts.values())
         host.reasons = {concern: fact.reason for concern, fact in facts.items() if fact.data is None}
-        known = {concern: self._data(fact, context, lookup, host.cluster) for concern, fact in facts.items()}
+        known = {concern: self._data(fact, context, lookup, host.cluster, facts) for concern, fact in facts.items()}
         host.tested = all(facts[concern].data is not None for concern in self.needed[host.cluster])
         blames = {concern: _blame(fact) for concern, fact in facts.items()}
         for check in self.checks:
@@ -180,10 +180,10 @@ class _Judge:
             elif check.scope != "run" and (host.member or fact.of_cluster):
                 self._group(check, host).add(host.name, data, reason, blames[check.concern], host.member, fact.of_cluster)
 
-    def _data(self, fact: evidence.Fact, context: dict, lookup: Lookup, cluster: str) -> tuple[dict | None, str]:
+    def _data(self, fact: evidence.Fact, context: dict, lookup: Lookup, cluster: str, own: dict) -> tuple[dict | None, str]:
         """The data with what the analysis adds, or None and the reason."""
         hosts = self.members.get(cluster, ())
-        view = analysis.View(self.standards, context, fact.envelope, lookup, self.started_at, self.run_dir, self.run, hosts)
+        view = analysis.View(self.standards, context, fact.envelope, lookup, self.started_at, self.run_dir, self.run, hosts, own)
         try:
             return analysis.enrich(fact.concern, fact.data, view), fact.reason
         except Exception as error:  # a bug of ours must not pass for a finding, nor hide the other concerns

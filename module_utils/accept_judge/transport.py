@@ -25,8 +25,7 @@ def surroundings(run) -> dict:
         domain = (inventory or {}).get("nvlink_domain")
         domains[host] = domain if isinstance(domain, str) and domain != "none" else None
         predicted[host] = _predicted(gids, (run.fact(host, "version_audit").data or {}), run.context.get("vendor"))
-    gain = run.wanted.key("nccl.recipe_gain_pct", transport_recipe.GAIN)
-    return {**run.context, "domains": domains, "predicted": predicted, "gain_pct": gain.value}
+    return {**run.context, "domains": domains, "predicted": predicted, "gain_pct": run.wanted.key("nccl.recipe_gain_pct").value}
 
 
 def _predicted(data, versions, vendor) -> dict:

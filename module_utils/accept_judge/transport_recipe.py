@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
-GAIN = {
-    "value": 5,
-    "source": "this project's rule: a loss of 5 % is the least that three repeats with a spread of 1 % tell apart (make bench)",
-}
 MODES = ("bare", "provider", "ours")
 BUSBW_OUT, BUSBW_IN = 3, 7  # columns of a row, accept_node/collective_rows.py
 OF_THE_RUN = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE")
@@ -20,6 +16,8 @@ OF_THE_RUN = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE")
 
 def verdict(seen: list, context: dict) -> dict:
     """`seen`: (run, verdict on its transport). The largest world that was run in more than one mode decides."""
+    if context.get("gain_pct") is None:
+        return _unknown("nothing says how much more bandwidth counts (nccl.recipe_gain_pct)")
     worlds = defaultdict(list)
     for run, transport in seen:
         if run["mode"] in MODES and len(run["nodes"]) > 1:

@@ -27,6 +27,7 @@ CONCERNS = (
     "health_audit",
     "cabling",
     "isolation_audit",
+    "nccl_recipe",
 )
 
 
@@ -49,12 +50,14 @@ def collectors():
         ib_config,
         inventory_audit,
         isolation_audit,
+        nccl_recipe,
         preflight,
         roce_config,
         version_audit,
     )
 
-    modules = (preflight, version_audit, inventory_audit, boot, gid_check, roce_config, ib_config, health_audit, cabling, isolation_audit)
+    modules = (preflight, version_audit, inventory_audit, boot, gid_check, roce_config, ib_config, health_audit, cabling)
+    modules += (isolation_audit, nccl_recipe)
     return {concern: module.collect for concern, module in zip(CONCERNS, modules)}
 
 

@@ -16,6 +16,7 @@ from . import (
     faults_kernel,
     faults_load,
     faults_rdma,
+    faults_recipe,
     faults_scheduler,
 )
 
@@ -37,6 +38,7 @@ def registry() -> dict:
             faults_cabling,
             faults_isolation,
             faults_load,
+            faults_recipe,
         )
         for name, function in vars(module).items()
         if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")

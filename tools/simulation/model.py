@@ -134,6 +134,8 @@ class SimNode:
     switch_ports: dict = field(default_factory=dict)
     # what a tenant sees of it otherwise than of a closed node, by the names that render_isolation.py reads
     isolation: dict = field(default_factory=dict)
+    # what the provider ships for collective libraries otherwise than the golden recipe: render_recipe.py
+    recipe: dict = field(default_factory=dict)
     # what traffic of this node shows otherwise than of a healthy one, and of which peers: faults_load.py, render_load.py
     network: dict = field(default_factory=dict)
     peers: dict = field(default_factory=dict, compare=False, repr=False)

@@ -18,6 +18,7 @@ from . import (
     render_kernel,
     render_load,
     render_rdma,
+    render_recipe,
     render_scheduler,
     render_tenancy,
     render_versions,
@@ -35,13 +36,15 @@ RENDERERS = (
     render_kernel.render,
     render_load.render,
     render_rdma.render,
+    render_recipe.render,
     render_scheduler.render,
     render_tenancy.render,
     render_versions.render,
 )
 ATTESTED = ("ufm_secure_profile", "nvlink_domain_exclusive", "bmc_network", "nfs_exports")
 WORD = {"holds": True, "by": "the provider", "date": "2026-11-20", "document": "isolation of tenants, version 3"}
-SAID = ("name", "sku", "transport", "scheduler", "nodes", "tenancy", "tenant_access", "attestations")  # what a contract takes of a spec
+# what a contract takes of a spec
+SAID = ("name", "sku", "transport", "scheduler", "nodes", "tenancy", "tenant_access", "attestations", "overrides")
 
 
 def capture(node: SimNode, recorded_at_s: float) -> dict:

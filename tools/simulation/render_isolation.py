@@ -143,8 +143,8 @@ def _nested(node, path):
 def _params(node):
     if not node.versions.get("nvidia_driver"):
         return missing_file(asked.PARAMETERS)
-    values = {**PARAMS, **node.isolation.get("params", {})}
-    return file(asked.PARAMETERS, "".join(f"{name}: {value}\n" for name, value in values.items()) + 'RegistryDwords: ""\nRmMsg: ""\n')
+    values = {**PARAMS, "RegistryDwords": '"PeerMappingOverride=1;"', **node.isolation.get("params", {})}
+    return file(asked.PARAMETERS, "".join(f"{name}: {value}\n" for name, value in values.items()) + 'RmMsg: ""\n')
 
 
 def _imex(node):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from zlib import crc32
 
+from . import render_recipe
 from .model import SimNode
 from .model_fabric import end, switch_port
 from .records import command, file, missing_file, missing_tree, tree
@@ -41,7 +42,7 @@ def render(node: SimNode) -> dict:
     return {
         "commands": [
             command(["ibv_devinfo"], "".join(devinfo(node, nic) for nic in node.nics), duration_s=0.02),
-            command(SETTINGS, rc=2, duration_s=0.01),
+            command(SETTINGS, render_recipe.library_lines(node), rc=2, duration_s=0.01),
             *(command(["mlxlink", "-d", nic.pci, "-m", "-c", "--json"], _mlxlink(node, nic), duration_s=0.35) for nic in node.nics),
             *(command(["mlnx_qos", "-i", nic.netdev], _qos(), duration_s=0.08) for nic in roce),
             *([command(["lldpctl", "-f", "json"], _lldp(node, roce), duration_s=0.01)] if roce else []),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,12 @@ class View:
     run_dir: Path  # attachments stand below it
     run: dict | None = None  # run.json
     hosts: tuple = ()  # names of the nodes of the same cluster, itself among them
+    own: dict = field(default_factory=dict)  # concern -> Fact of the host itself, as far as they were read already
 
     def fact(self, host: str, concern: str) -> Fact:
         """What another node of the cluster said in this run: for what the head tells of nodes, and the nodes of themselves."""
+        if concern in self.own and host == self.envelope.get("host"):
+            return self.own[concern]
         return facts_of(self.run_dir, self.run, host, [concern])[concern]
 
 
@@ -63,6 +66,8 @@ def module_of(name):
             from . import tenancy_audit as module
         elif name == "tenancy_probe":
             from . import tenancy_probe as module
+        elif name == "nccl_recipe":
+            from . import nccl_recipe as module
         elif name == "rdma_bandwidth":
             from . import rdma_bandwidth as module
         elif name == "nccl_sweep":
