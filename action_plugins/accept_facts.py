@@ -18,7 +18,12 @@ from accept_judge import facts_store
 from accept_node.envelope import envelope
 
 # Modules that load a node, a round at a time (this file is their action plugin too, by symbolic links) -> what they measure
-LOADS = {"accept_rdma_bench": ["rdma_bandwidth"], "accept_net_bench": ["mgmt_network"]}
+LOADS = {
+    "accept_rdma_bench": ["rdma_bandwidth"],
+    "accept_net_bench": ["mgmt_network"],
+    "accept_burn_in_bench": ["burn_in"],
+    "accept_nccl_bench": ["nccl_sweep"],
+}
 
 
 class ActionModule(ActionBase):

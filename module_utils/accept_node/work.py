@@ -9,6 +9,8 @@ it, or with "*" for any peer. Start and result may be in two runs of a module.
 
 from __future__ import annotations
 
+import time
+
 from . import jobs
 from .node import CommandResult
 
@@ -41,6 +43,10 @@ class LiveWork:
         stderr = told["stderr"] + told["message"]
         return self._kept(CommandResult(tuple(told["argv"]), told["rc"], told["stdout"], stderr, max(0.0, took), reason))
 
+    def sleep(self, seconds):
+        """Until it is this node's turn to call a scheduler's tools."""
+        time.sleep(seconds)
+
     def _kept(self, result):
         self.commands.append({"at_s": 0.0, **result._asdict()})
         return result
@@ -53,6 +59,9 @@ class ReplayedWork:
         self.node, self.commands = node, []
 
     def start(self, what, argv, deadline_s):
+        pass
+
+    def sleep(self, seconds):
         pass
 
     def result(self, what, timeout_s, recorded_as=(), peer="") -> CommandResult:

@@ -76,6 +76,9 @@ def _number(value):
 def _row(found, entry, head):
     size, ranks = _number(entry["bytes"]), _number(head.get("ranks"))
     factor = BUS.get(str(head.get("collective")))
+    if size == 0:
+        found["zero_size_rows"] += 1
+        return
     if not size or not ranks or factor is None:
         rows.add(found, "a row, or the line before it, without bytes, ranks or collective")
         return
