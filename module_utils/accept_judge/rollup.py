@@ -24,6 +24,7 @@ class Host:
     reachable: bool = False
     tested: bool = False
     reasons: dict = field(default_factory=dict)  # concern -> why there is no data
+    plots: list = field(default_factory=list)  # what the analysis of its concerns wants drawn: docs/evidence.md
 
 
 def worst_of(verdicts) -> str:

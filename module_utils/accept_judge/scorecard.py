@@ -6,7 +6,7 @@ import datetime
 import gc
 from pathlib import Path
 
-from . import analysis, documents, evidence, rollup, shares
+from . import analysis, documents, evidence, recipe, rollup, shares
 from . import contract as contracts
 from . import standards as standards_of
 from . import tally as tallies
@@ -43,6 +43,13 @@ def score(run_dir, standards_dir, contract=None, *, version_table=None, definiti
     finally:
         if collecting:
             gc.enable()
+
+
+def recipes(run_dir, standards_dir, contract=None) -> list:
+    """The golden recipes of a run that need not be over yet."""
+    standards = standards_of.load(Path(standards_dir))
+    agreed = contracts.load(Path(contract), standards) if contract else None
+    return _Judge(Path(run_dir), evidence.read_run(Path(run_dir)), standards, agreed, None).recipes()
 
 
 def use_version_table(standards, path: Path) -> None:
@@ -122,6 +129,7 @@ class _Judge:
         cards = [tallies.card(check, self.tally) for check in self.checks]
         coverage = rollup.coverage(self.tally, nodes, self.contract, cards, self._left_out())
         run, contract = self.run, self.contract
+        plots = [plot for host in self.hosts for plot in host.plots]
         return {
             "schema": SCHEMA,
             "run_id": run["run_id"],
@@ -147,7 +155,19 @@ class _Judge:
             "hosts": rollup.host_cards(self.tally, nodes),
             "checks": cards,
             "causes": rollup.causes(cards),
+            **({"recipes": recipes} if (recipes := self.recipes()) else {}),
+            **({"plots": plots} if plots else {}),
         }
+
+    def recipes(self) -> list:
+        """The golden recipe of each cluster, as far as its nodes' facts give one."""
+        hosts = {cluster: names for cluster, names in self.members.items() if names}
+
+        def view(cluster, host):
+            rest = (self.lookups[cluster], self.started_at, self.run_dir, self.run, hosts[cluster])
+            return analysis.View(self.standards, self.contexts[cluster], {"host": host}, *rest)
+
+        return recipe.for_clusters(hosts, view)
 
     def _phase(self, phase: dict) -> dict:
         """A phase as it turned out: planned is not run, and evidence is what shows it."""
@@ -169,6 +189,11 @@ class _Judge:
         host.reachable = any(fact.envelope and not fact.unreachable for fact in facts.values())
         host.reasons = {concern: fact.reason for concern, fact in facts.items() if fact.data is None}
         known = {concern: self._data(fact, context, lookup, host.cluster, facts) for concern, fact in facts.items()}
+        host.plots = [
+            {"concern": concern, "cluster": host.cluster, "owner": "cluster" if facts[concern].of_cluster else host.name, **plot}
+            for concern, (data, _) in known.items()
+            for plot in (data or {}).get("plots") or ()
+        ]
         host.tested = all(facts[concern].data is not None for concern in self.needed[host.cluster])
         blames = {concern: _blame(fact) for concern, fact in facts.items()}
         for check in self.checks:

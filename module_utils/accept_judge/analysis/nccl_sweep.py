@@ -25,7 +25,8 @@ def analyse(data: dict, run) -> dict:
     corruption: [{name, wrong}] of each world: wrong values; null where they were not checked
     worlds: [{name, scope, nodes, repeats, missing, dips, passing, notches, jagged, time_falls, spread_pct, sag_at_least_pct,
         plateau_gbytes_s, expected_gbytes_s, expected_from, pct_of_expected, behind_peers_at_least_pct, lost_per_doubling_pct, latency_us,
-        knee_bytes, curve}]; texts where people read them, null with `<key>_reason`
+        knee_bytes}]; texts where people read them, null with `<key>_reason`
+    plots: one for each collective and mode, as the report draws them
     unexpected: names of collectives and scopes for which nothing says what they should reach
     slow_worlds: names of worlds that a search should look at; culprits: [{name, finding}] of that search, null where there was none
     and what transport.judge returns
@@ -42,6 +43,7 @@ def analyse(data: dict, run) -> dict:
         "launches": launches,
         "corruption": _corruption(data["columns"], data["runs"]),
         "worlds": worlds,
+        "plots": _plots(worlds, judged),
         "unexpected": sorted(
             {f"{world['collective']} {world['scope']}" for world in worlds if world["scope"] and not world["expected_from"]}
         ),
@@ -109,7 +111,6 @@ def _world(curve, shape, data, refused, sweep) -> dict:
         "knee_bytes": shape["knee_bytes"],
         "latency_us": latency and round(latency["mean"], 2),
         "plateau_gbytes_s": _interval(plateau),
-        "curve": _drawn(curve, shape),
     }
     values = {key: _texts(shape[key]) for key in ("dips", "passing", "jagged")}
     values["notches"] = None if shape["notches"] is None else _texts([dip for dip in shape["notches"] if dip["one_world"]])
@@ -194,18 +195,43 @@ def _texts(dips):
     return found
 
 
-def _drawn(curve, shape) -> dict:
-    """What the report draws of it."""
+def _plots(worlds, judged) -> list:
+    """{"kind": "curves", "title", "curves": [{"label", "sizes", "busbw": [repeat][size], "fit", "fit_sizes", "marks": [{"kind",
+    "from_bytes", "to_bytes", "text"}], "expected_gbytes_s", "facts": {title: text}}]}, GB/s and bytes"""
+    plots: dict = {}
+    for world, (curve, shape) in sorted(zip(worlds, judged), key=lambda pair: (pair[0]["nodes"], pair[0]["name"])):
+        plot = plots.setdefault(
+            (curve.collective, curve.mode), {"kind": "curves", "title": f"{curve.collective}, {curve.mode}", "curves": []}
+        )
+        plot["curves"].append(_drawn(world, curve, shape))
+    return [plot for _, plot in sorted(plots.items())]
+
+
+def _drawn(world, curve, shape) -> dict:
+    plateau, spread = world["plateau_gbytes_s"], world["spread_pct"]
+    expected = world["expected_gbytes_s"]
+    facts = {
+        "Plateau": " to ".join(dict.fromkeys(f"{rate:.4g}" for rate in (plateau if isinstance(plateau, list) else [plateau]))) + " GB/s",
+        "Expected": f"{expected:g} GB/s" if expected else "nothing published",
+        "Knee": size_text(world["knee_bytes"]),
+        "Latency": f"{world['latency_us']:g} µs" if world["latency_us"] else "not measured",
+        "Spread": f"{spread:g} %" if spread is not None else "not measured",
+        "Repeats": str(world["repeats"]),
+    }
+    marks = [
+        {"kind": kind, "from_bytes": dip["from_bytes"], "to_bytes": dip["to_bytes"], "text": _texts([dip])[0]}
+        for kind in PLOTTED
+        for dip in shape.get(kind) or ()
+    ]
     return {
+        "label": f"{world['nodes']} {'node' if world['nodes'] == 1 else 'nodes'}, {fold(curve.nodes)}",
         "sizes": curve.sizes.tolist(),
         "busbw": [[_short(value) for value in repeat] for repeat in curve.busbw[0].tolist()],
         "fit": [_short(value) for value in shape["fit"]["isotonic_gbytes_s"]],
         "fit_sizes": shape["fit"]["sizes"],
-        "marks": [
-            {"kind": kind, "from_bytes": dip["from_bytes"], "to_bytes": dip["to_bytes"]}
-            for kind in PLOTTED
-            for dip in shape.get(kind) or ()
-        ],
+        "marks": marks,
+        "expected_gbytes_s": expected,
+        "facts": facts,
     }
 
 

@@ -139,7 +139,7 @@ def test_a_small_dip_of_all_worlds_is_the_librarys_and_of_one_world_is_not(judge
 
     everywhere = judge([*small(NODES), *small(NODES[:4]), *small(NODES[:2])])
     assert [one["notches"] for one in everywhere["worlds"]] == [[], [], []]
-    assert "switches" in {mark["kind"] for mark in everywhere["worlds"][0]["curve"]["marks"]}
+    assert [{mark["kind"] for mark in one["marks"]} for one in everywhere["plots"][0]["curves"]] == [{"switches"}] * 3
     alone = judge([*small(NODES), *repeats(NODES[:4]), *repeats(NODES[:2])])
     assert [len(one["notches"]) for one in alone["worlds"]] == [1, 0, 0]
 
