@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import documents, nccl_gid, paths
+from .facts_store import safe
 
 FOLDER, SCHEMA = Path("recipes/nccl"), Path("schema/recipe_nccl.json")
 SAMPLE = 24  # nodes of a cluster that are looked at; those that differ are other checks' finding
@@ -22,6 +23,7 @@ ECT = 2  # the ECN bits of a marked packet
 USUAL_DSCP = 26  # of the lossless class; the one taken where the table sorts it there
 OWN = "this run's facts of the nodes"
 TC_HELP = "no traffic class: "
+HEAD = "# Recipe\n\nFrom facts and standards; where the library decides by itself, nothing is set. The sweep shows what it brings.\n\n"
 
 
 class Word(NamedTuple):
@@ -47,13 +49,14 @@ def _recipes(folder: Path) -> tuple:
 def of_node(run) -> dict | None:
     """What the facts of one node make of the recipe for its platform; None where there is none. `run` is a View of the node."""
     host = run.envelope.get("host")
-    if not host:
+    shipped = run.fact(host, "nccl_recipe").data if host else None
+    if shipped is None:
         return None
     facts = {
         name: run.fact(host, name).data or {}
         for name in ("inventory_audit", "gid_check", "roce_config", "isolation_audit", "version_audit")
     }
-    facts["nccl_recipe"] = run.fact(host, "nccl_recipe").data or {}
+    facts["nccl_recipe"] = shipped
     return make(facts, run.context, run.standards.folder)
 
 
@@ -70,7 +73,7 @@ def make(facts: dict, context: dict, folder: Path) -> dict | None:
         if word.value is None:
             decisions.append({"about": f"{line['name']} is not set", "text": word.why, "source": OWN})
         else:
-            why = f"{line['why']}. {word.why}" if word.why else line["why"]
+            why = f"{line['why']}. {word.why[0].upper()}{word.why[1:]}" if word.why else line["why"]
             lines.append({**line, "value": word.value, "why": why, "source": _sources(line["source"])})
     notes = [{**note, "source": _sources(note["source"])} for note in chosen["notes"]]
     return {"id": chosen["id"], "title": chosen["title"], "lines": lines, "decisions": decisions + notes}
@@ -177,6 +180,23 @@ def _gid(rails, facts, context) -> dict[str, Word]:
     return {"gid_index": index, "family": family}
 
 
+def of_run(run_dir: Path, standards_dir: Path, contract: Path | None = None) -> dict[str, dict]:
+    """Cluster -> its recipe, from the facts that a run has so far: what the sweep takes for its mode `ours`."""
+    from . import scorecard  # which knows the clusters; it imports us
+
+    return {made["cluster"]: made for made in scorecard.recipes(run_dir, standards_dir, contract)}
+
+
+def for_clusters(members: dict, view) -> list:
+    """[{cluster, ...of_cluster}] for cluster -> nodes; `view` makes a View of a cluster and a node."""
+    found = []
+    for cluster, hosts in members.items():
+        made = of_cluster({host: of_node(view(cluster, host)) for host in sample(hosts)})
+        if made:
+            found.append({"cluster": cluster, **made})
+    return found
+
+
 def of_cluster(nodes: dict) -> dict | None:
     """One recipe for a cluster, from those of its nodes (name -> recipe): what most of them make, and which make another."""
     texts = {name: repr(made["lines"]) for name, made in nodes.items() if made}
@@ -201,21 +221,29 @@ def environment(made: dict | None) -> dict[str, str]:
 
 def conf(made: dict) -> str:
     """The recipe as a conf file of the library. The library takes plain NAME=VALUE lines, and knows only its own names."""
-    text = [f"# {made['title']}. Reasons: README.md beside this file."]
+    text = [f"# {made['title']}. Reasons: recipe/README.md of the run."]
     for line in made["lines"]:
         own = line["name"].startswith(("NCCL_", "RCCL_"))
         text.append(f"{line['name']}={line['value']}" if own else f"# for the environment of the job: {line['name']}={line['value']}")
     return "\n".join(text) + "\n"
 
 
-def page(name: str, made: dict) -> str:
-    """The reasons, as Markdown."""
-    text = [
-        f"## {name}: {made['title']}",
-        "",
-        f"Derived from the facts of {made['nodes']} nodes (`standards/recipes/nccl/{made['id']}.yml`).",
-        "",
-    ]
+def files(recipes: list) -> dict[str, str]:
+    """Path below the run's folder -> text: a conf file for each cluster, and one page of reasons."""
+    alone = len(recipes) == 1
+    found = {conf_path(made, alone): conf(made) for made in recipes}
+    return {**found, "recipe/README.md": HEAD + "\n".join(page(made) for made in recipes)}
+
+
+def conf_path(made: dict, alone: bool) -> str:
+    """Where the conf file of a cluster stands, below the run's folder."""
+    return "recipe/nccl.conf" if alone else f"recipe/{safe(made['cluster'])}/nccl.conf"
+
+
+def page(made: dict) -> str:
+    """The reasons for one cluster's settings, as Markdown."""
+    title = f"## {made['cluster'] or 'Cluster'}: {made['title']}"
+    text = [title, "", f"Derived from the facts of {made['nodes']} nodes (`standards/recipes/nccl/{made['id']}.yml`).", ""]
     if made["differ"]:
         text += [f"Other settings come out for {', '.join(made['differ'])}: put those nodes right, or give them a file of their own.", ""]
     if made["lines"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .render_rdma import TRAFFIC_CLASS
+from .render_rdma import ROOT, TRAFFIC_CLASS
 from .render_recipe import MOUNTS, SHELL, shipped
 
 
@@ -53,6 +53,12 @@ def conf_not_mounted(node, rng):
 def bare_recipe(node, rng):
     """Nothing is shipped for the library"""
     node.recipe.setdefault("files", {})[SHELL] = None
+
+
+def class_not_forced(node, rng):
+    """Near miss: rails on which the driver forces no traffic class; the library's settings name it"""
+    for nic in node.nics:
+        node.edits.append((f"{ROOT}/{nic.name}/tc/1/traffic_class", "", "\n"))
 
 
 def no_peer_mapping(node, rng):

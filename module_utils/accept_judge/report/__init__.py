@@ -1,10 +1,11 @@
-"""scorecard.json -> report.html, report.md, junit.xml, punch_list.csv. Nothing else is read, nothing is judged."""
+"""scorecard.json -> report.html, report.md, junit.xml, punch_list.csv, and recipe/. Nothing else is read, nothing is judged."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from .. import recipe
 from ..facts_store import write as write_whole
 from . import html, junit, markdown, punch_list
 from .view import View
@@ -39,7 +40,8 @@ def load(run_dir: Path) -> dict:
 def render(card: dict, templates: Path, formats=tuple(FORMATS)) -> dict:
     """File name -> text of each format asked for."""
     view = View(card)
-    return {FORMATS[name][0]: FORMATS[name][1](view, templates) for name in formats}
+    recipes = recipe.files(card["recipes"]) if card.get("recipes") else {}
+    return {**{FORMATS[name][0]: FORMATS[name][1](view, templates) for name in formats}, **recipes}
 
 
 def write(run_dir: Path, templates: Path, formats=tuple(FORMATS), dry: bool = False) -> tuple[dict, bool]:

@@ -160,10 +160,14 @@ def test_artefacts_of_a_cluster():
     assert (cluster["nodes"], cluster["differ"]) == (3, ["n3"])
     assert recipe.environment(cluster) == {"NCCL_IB_TC": "106", "NCCL_SOCKET_IFNAME": "eno1"}
     assert recipe.conf(cluster).splitlines()[1:] == ["NCCL_IB_TC=106", "NCCL_SOCKET_IFNAME=eno1"]
-    page = recipe.page("c1", cluster)
+    files = recipe.files([{"cluster": "c1", **cluster}])
+    assert set(files) == {"recipe/nccl.conf", "recipe/README.md"}
+    page = files["recipe/README.md"]
     assert "DSCP 26 goes to priority 3" in page
     assert "Other settings come out for n3" in page
     assert recipe.of_cluster({"n1": None}) is None
+    two = recipe.files([{"cluster": "c1", **cluster}, {"cluster": "c2", **cluster}])
+    assert set(two) == {"recipe/c1/nccl.conf", "recipe/c2/nccl.conf", "recipe/README.md"}
 
 
 def test_what_is_not_the_librarys_own_does_not_get_into_its_conf_file():

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from accept_judge import analysis, evidence, standards
+from accept_judge import analysis, evidence, recipe, report, scorecard, standards
 from accept_judge.evaluate import Check
 from accept_judge.wanted import Lookup
 from accept_node.collectors import gid_check, inventory_audit, isolation_audit, nccl_recipe, roce_config, version_audit
 from accept_node.envelope import collect
 from accept_node.node import ReplayNode
+from benchmarks import fleet
 from simulation import build, faults_recipe, render
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -86,3 +87,20 @@ def test_each_fault_is_found_by_its_check(cluster, fault, given, check, tmp_path
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_near_misses_stay_green(cluster, tmp_path):
     assert set(verdicts(cluster, tmp_path, ("quoted_setting", {})).values()) <= {"pass", "not_applicable"}
+
+
+def test_a_run_writes_its_recipe(tmp_path):
+    """From captures to the files beside the report, and the same settings for a sweep while the run goes on."""
+    unforced = [{"fault": "class_not_forced", "hosts": "node-[01-02]"}]
+    captures = fleet.simulate(tmp_path / "captures", 2, "b200_hgx", "roce", faults=unforced)
+    run_dir = fleet.evidence(captures, tmp_path / "run")
+    card = scorecard.score(run_dir, ROOT / "standards", captures / "contract.yml")
+    jsonschema.Draft202012Validator(json.loads((ROOT / "standards/schema/scorecard.json").read_text())).validate(card)
+    (run_dir / "scorecard.json").write_text(json.dumps(card))
+    report.write(run_dir, ROOT / "roles/sla_score/templates")
+    conf = (run_dir / "recipe/nccl.conf").read_text().splitlines()
+    assert conf[1:] == ["NCCL_IB_TC=106", "NCCL_SOCKET_IFNAME=eno1"]
+    assert "DSCP 26 goes to priority 3" in (run_dir / "recipe/README.md").read_text()
+    assert 'href="recipe/nccl.conf"' in (run_dir / "report.html").read_text()
+    made = recipe.of_run(run_dir, ROOT / "standards", captures / "contract.yml")["fleet"]
+    assert recipe.environment(made) == {"NCCL_IB_TC": "106", "NCCL_SOCKET_IFNAME": "eno1"}
