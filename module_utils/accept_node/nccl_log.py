@@ -61,9 +61,9 @@ class Log:
 
     def message(self, who, message: str) -> None:
         head = message[:4]
-        if head == "Chan" or head == "Coll":  # by far the most
+        if head == "Chan" or head == "Coll":
             if " via " in message:
-                self.paths[message[message.rfind("[") :]] += 1
+                self.paths[message.rpartition(" via ")[2]] += 1
         elif head == "NCCL" or head == "RCCL":
             self._setting(who, message)
         elif head in OF:

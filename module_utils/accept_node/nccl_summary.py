@@ -107,7 +107,7 @@ def _channels(paths) -> dict:
     """Connections by transport; those of a network apart by whether the NIC reads and writes GPU memory itself."""
     by_path, devices = {}, set()
     for text, count in sorted(paths.items()):
-        words = text.partition(" via ")[2].partition(" comm ")[0].strip().split("/")
+        words = text.partition(" comm ")[0].strip().split("/")
         if words[0] in ("NET", "COLLNET") and len(words) > 1:
             entry = by_path.setdefault(f"{words[0]}/{words[1]}"[:60], {"gdr": 0, "host": 0})
             entry["gdr" if "GDRDMA" in words else "host"] += count

@@ -1,10 +1,11 @@
-"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found."""
+"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found and a log is read."""
 
 from __future__ import annotations
 
-from . import culprits, curve_rates
+from . import culprits, curve_rates, library_logs
 
 
 def figures():
     yield from curve_rates.figures()
     yield from culprits.figures()
+    yield from library_logs.figures()

@@ -28,6 +28,7 @@ from ..nccl_log import Log
 from . import ParseError
 
 INFO, WARN = "NCCL INFO ", "NCCL WARN"
+NOISE = frozenset(["Conn", "Tree", "New ", "Ring", "Sett", "trea"])  # messages that say nothing of the transport, by their first letters
 PREFIX = re.compile(r"([\w.\-]+):(\d+):(\d+) \[ ?(\d+) ?\]")
 OUTSIDE = re.compile(
     r"(?:^|[\s>\])])(?:([NR])CCL version ?:? ([0-9][\w.+:\-]*)|ROCm version ?: (\S{1,40})"
@@ -38,7 +39,7 @@ OUTSIDE = re.compile(
 def parse(text: str) -> dict:
     """The whole output of a launch. Without a single line of the library it is a ParseError."""
     log, said = Log(), 0
-    process, message_of = log.process, log.message
+    process, message, paths = log.process, log.message, log.paths
     for line in text.split("\n"):
         at = line.find(INFO)
         if at < 0:
@@ -49,10 +50,16 @@ def parse(text: str) -> dict:
                 said += _outside(log, line)
             continue
         said += 1
-        if line.find(INFO, at + 10) >= 0 or line.find(WARN, at + 10) >= 0:
+        if line.rfind("NCCL ") != at and (line.find(INFO, at + 10) >= 0 or line.find(WARN, at + 10) >= 0):
             _glued(log, line)
             continue
-        message_of(process(line[:at]), line[at + 10 :])
+        head = line[at + 10 : at + 14]
+        if head == "Chan" or head == "Coll":  # by far the most: only counted here
+            via = line.rfind(" via ")
+            if via > at:
+                paths[line[via + 5 :]] += 1
+        elif head not in NOISE:
+            message(process(line[:at]), line[at + 10 :])
     if not said:
         raise ParseError("no line of NCCL or RCCL in the output (NCCL_DEBUG was not INFO?)" if text.strip() else "empty output")
     if "nccl.conf" in text:
