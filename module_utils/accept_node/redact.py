@@ -2,7 +2,8 @@
 
 Serials, UUIDs, GUIDs, MAC and IP addresses, host and user names and machine ids keep their length and signs (hex stays hex).
 One value has one replacement; one key makes the same replacements on every node, so that what was equal, or odd, in a fleet
-still is. Without the key they cannot be guessed back. PCI addresses and versions stay.
+still is. A host keeps the number at the end of its name, so that a folded set of nodes stays one: gpu[01-16] becomes kqz[01-16].
+Without the key they cannot be guessed back. PCI addresses and versions stay.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _SERIAL = re.compile(
 )
 _USER = re.compile(r"(?:/home/|\buid=\d+\(|\b(?:USER|LOGNAME|SUDO_USER)=)([a-z_][\w.-]*)")
 _SERVER = re.compile(r"(?m)(?:^([A-Za-z][\w.-]*):/\S*\s+(?:on\s+)?/\S*\s+(?:type\s+)?(?:nfs|lustre|ceph|beegfs|fuse|glusterfs))")
+_NODE = re.compile(  # other nodes, as schedulers name them
+    r"(?:\b(?:Node(?:Name|HostName|List)|BatchHost|(?:Slurmctld|SlurmdbdHost|AccountingStorage)Host(?:\[\d\])?|ControlMachine|AllocNode:Sid)\s*=\s*"
+    r"|\"(?:kubernetes\.io/hostname|nodeName|internalDNS|hostname|node_name)\"\s*:\s*\")([A-Za-z][\w.-]*)"
+)
 _GUID_NAMED = re.compile(r"(?i)(?:(?:guid|\bpdi)\D{0,24}?(?:0x)?|(?<![0-9a-z])[SHR]-)([0-9a-f]{16})(?![0-9a-f])")
 
 # Identities that have a shape of their own.
@@ -60,12 +65,13 @@ class Redactor:
         self.tables = {}  # kind -> {value: replacement}
         self.made = {}  # kind -> replacements
         self.names = {}  # value -> kind: replaced wherever it stands as a word
+        self.stems = set()  # host names without the number at their end: replaced before any number, and before a folded set
         self.pseudonyms = {}  # digest under which a fabric's sweep keeps a GUID or a host -> (kind, value)
         self._words = None
 
     def learn(self, text: str) -> None:
         """Note the identities that only their surroundings tell."""
-        for kind, pattern in (("serial", _SERIAL), ("user", _USER), ("host", _SERVER), ("guid", _GUID_NAMED)):
+        for kind, pattern in (("serial", _SERIAL), ("user", _USER), ("host", _SERVER), ("host", _NODE), ("guid", _GUID_NAMED)):
             for match in pattern.finditer(text):
                 self.name(kind, match.group(1))
         for pattern in (_GID, _GUID):  # with colons in sysfs, without in what tools say of a fabric
@@ -83,12 +89,19 @@ class Redactor:
         if kind in ("guid", "host"):
             digest = discreet.guid(value)[2:] if kind == "guid" else discreet.host(value)
             self.names[digest], self.pseudonyms[digest] = "pseudonym", (kind, value)
+        if kind == "host":
+            self._stem(_numbered(value.split(".", 1)[0])[0])
         if kind == "host" and "." in value:
             short, domain = value.split(".", 1)
             self.name("host", short)
             if "." in domain:
                 self.names[domain] = "host"
         self._words = None
+
+    def _stem(self, stem):
+        if len(stem.strip("-_")) > 1 and stem not in self.made.get("host", ()):
+            self.stems.add(stem)
+            self._words = None
 
     def text(self, text: str) -> str:
         """The text with every identity replaced. What this redactor made itself is left alone."""
@@ -105,24 +118,34 @@ class Redactor:
 
     def host(self, name: str) -> str:
         """A host name standing alone: replaced though it may be too short or too plain to be replaced in texts."""
-        return name if name == "localhost" else ".".join(self._once("host", part, _alike) for part in name.split("."))
+        return name if name == "localhost" else self._host("host", name)
+
+    def _host(self, kind, name):
+        """Part by part, since a domain is the same in every name; the number of a node stays."""
+        first, dot, domain = name.partition(".")
+        stem, number = _numbered(first) if kind == "host" else (first, "")
+        return self._once(kind, stem, _alike) + number + dot + ".".join(self._once(kind, part, _alike) for part in domain.split(".") if dot)
 
     def _named(self, text):
-        if not self.names:
+        if not self.names and not self.stems:
             return text
         if self._words is None:
-            words = "|".join(map(re.escape, sorted(self.names, key=len, reverse=True)))
-            self._words = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=[^A-Za-z0-9]0x))(?:" + words + r")(?![A-Za-z0-9])")
+            own = [stem for stem in self.stems if stem.strip("-_").lower() not in _PLAIN]  # node0 is also a NUMA node; node[01 is not
+            ends = ((self.names, "(?![A-Za-z0-9])"), (own, r"(?=\d{1,5}(?![A-Za-z0-9]))"), (self.stems, r"(?=\[\d)"))
+            words = ("(?:" + "|".join(map(re.escape, sorted(some, key=len, reverse=True))) + ")" + end for some, end in ends if some)
+            self._words = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=[^A-Za-z0-9]0x))(?:" + "|".join(words) + ")")
         return self._words.sub(lambda match: self._name(match.group(0)), text)
 
     def _name(self, value):
-        kind = self.names[value]
+        kind = self.names.get(value)
+        if kind is None:
+            return self._once("host", value, _alike)
         if kind == "pseudonym":
             kind, value = self.pseudonyms[value]
             return discreet.guid(self._hexed(kind, value))[2:] if kind == "guid" else discreet.host(self.host(value))
         if kind == "guid":
             return self._hexed(kind, value)
-        return ".".join(self._once(kind, part, _alike) for part in value.split("."))  # a domain is the same in every name
+        return self._host(kind, value)
 
     def _labelled(self, match):
         value = match.group(1)
@@ -220,6 +243,12 @@ def _telling(kind, value):
         wanted = 8 if value.isdigit() else 5
         return len(value) >= wanted and any(sign.isdigit() for sign in value) and not _placeholder(value) and not _UUID.search(value)
     return not _placeholder(value)
+
+
+def _numbered(name):
+    """A host's name and the number at its end. One made of an address (ip-10-0-1-23) has none: all of it tells who it is."""
+    match = re.fullmatch(r"(.*?[A-Za-z_-])(\d{1,5})", name)
+    return match.groups() if match and len(re.findall(r"\d+", name)) < 4 else (name, "")
 
 
 def _placeholder(value):

@@ -173,6 +173,35 @@ def test_a_host_called_like_a_word_does_not_take_the_word_along():
     assert made["identity"]["hostname"] != "gpu"
 
 
+def test_other_nodes_of_a_scheduler_go_and_a_folded_set_stays_one():
+    source = capture("kestrel-gpu07")
+    said = (
+        "NodeName=kestrel-gpu08 NodeHostName=kestrel-gpu08\nNodeList=kestrel-gpu[01-16,18]\nSlurmctldHost[0]=osprey-mgmt(10.0.0.1)\n"
+        'Nodes=merlin[1-4]\nNodeName=merlin3\n{"kubernetes.io/hostname": "heron-a"}\nPreempted on kestrel-gpu02 by root\n'
+    )
+    source["commands"].append({"argv": ["scontrol"], "rc": 0, "stdout": said, "stderr": "", "reason": ""})
+    made = redact_capture(source, b"k")
+    text = made["commands"][-1]["stdout"]
+    assert not re.search("kestrel|osprey|merlin|heron", text)
+    stem = re.search(r"NodeName=(\S+)08 NodeHostName=(?:\1)08", text).group(1)
+    assert f"NodeList={stem}[01-16,18]" in text
+    assert f"on {stem}02 by" in text
+    assert made["identity"]["hostname"] == stem + "07"
+
+
+def test_a_host_made_of_its_address_keeps_no_part_of_it():
+    made = redact_capture(capture("ip-10-20-30-41"), b"k")
+    assert not set(re.findall(r"\d+", made["identity"]["hostname"])) & {"10", "20", "30", "41"}
+
+
+def test_a_plain_stem_takes_no_word_along():
+    source = capture("node07")
+    source["commands"].append({"argv": ["x"], "rc": 0, "stdout": "NUMA node0 CPU(s): 0-3\nNodes=node[01-08]", "stderr": "", "reason": ""})
+    text = redact_capture(source, b"k")["commands"][-1]["stdout"]
+    assert text.startswith("NUMA node0 CPU(s)")
+    assert re.search(r"Nodes=(?!node)[a-z]{4}\[01-08\]$", text)
+
+
 def outline(value):
     """A fact without its texts: keys, numbers, and the shape of strings."""
     if isinstance(value, dict):
