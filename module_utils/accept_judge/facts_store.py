@@ -68,7 +68,8 @@ def appended(earlier: dict | None, later: dict) -> dict:
     joined["data"] = dict(earlier["data"])
     for key, value in (later["data"] or {}).items():
         before = joined["data"].get(key)
-        joined["data"][key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+        grows = isinstance(before, list) and isinstance(value, list) and before != value  # what is said again is not said twice
+        joined["data"][key] = [*before, *value] if grows else value
     joined["duration_s"] = round((earlier["duration_s"] or 0) + (later["duration_s"] or 0), 3)
     return {**joined, "status": "partial" if joined["errors"] else "ok", "reason": ""}
 

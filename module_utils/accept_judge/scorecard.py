@@ -52,13 +52,6 @@ def recipes(run_dir, standards_dir, contract=None) -> list:
     return _Judge(Path(run_dir), evidence.read_run(Path(run_dir)), standards, agreed, None).recipes()
 
 
-def recipes(run_dir, standards_dir, contract=None) -> list:
-    """The golden recipes of a run that need not be over yet."""
-    standards = standards_of.load(Path(standards_dir))
-    agreed = contracts.load(Path(contract), standards) if contract else None
-    return _Judge(Path(run_dir), evidence.read_run(Path(run_dir)), standards, agreed, None).recipes()
-
-
 def use_version_table(standards, path: Path) -> None:
     """Put another table of minimum versions in the place of baselines/versions."""
     from . import clustermax
@@ -163,19 +156,8 @@ class _Judge:
             "checks": cards,
             "causes": rollup.causes(cards),
             **({"recipes": recipes} if (recipes := self.recipes()) else {}),
-            **({"recipes": recipes} if (recipes := self.recipes()) else {}),
             **({"plots": plots} if plots else {}),
         }
-
-    def recipes(self) -> list:
-        """The golden recipe of each cluster, as far as its nodes' facts give one."""
-        hosts = {cluster: names for cluster, names in self.members.items() if names}
-
-        def view(cluster, host):
-            rest = (self.lookups[cluster], self.started_at, self.run_dir, self.run, hosts[cluster])
-            return analysis.View(self.standards, self.contexts[cluster], {"host": host}, *rest)
-
-        return recipe.for_clusters(hosts, view)
 
     def recipes(self) -> list:
         """The golden recipe of each cluster, as far as its nodes' facts give one."""

@@ -10,7 +10,6 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from markupsafe import Markup
 
 from .. import recipe
-from .. import recipe
 from . import plots
 from .text import link, plural, say, when
 from .view import OPEN, SEVERITIES, VERDICTS, WORDS, View
@@ -47,7 +46,6 @@ def render(view: View, templates: Path) -> str:
         severities=SEVERITIES,
         open_verdicts=OPEN,
         evidence_links=EVIDENCE_LINKS,
-        recipe_path=lambda made: recipe.conf_path(made, len(view.card["recipes"]) == 1),
         recipe_path=lambda made: recipe.conf_path(made, len(view.card["recipes"]) == 1),
         plots=[(plot, drawn) for plot in view.card.get("plots") or () if (drawn := plots.draw(plot))],
     )
