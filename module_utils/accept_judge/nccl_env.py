@@ -81,8 +81,15 @@ def harmful(chosen: dict[str, Setting], catalog: list, form: str | None) -> list
         setting = chosen.get(entry["name"])
         if setting is None or entry.get("form", form) != form or (entry.get("values") and setting.value not in entry["values"]):
             continue
-        found.append({"name": entry["name"], "kind": entry["kind"], "finding": f"{setting.value} in {setting.origin}: {entry['why']}"})
+        finding = f"{setting.value} in {setting.origin}: {entry['why']}"
+        found.append({"name": entry["name"], "kind": entry["kind"], "finding": finding, "neutral": entry.get("neutral")})
     return found
+
+
+def on_request(data: dict) -> dict | None:
+    """{"from", "values"}: what the provider ships for those who load it, a module file or a script. None where there is none, or no one."""
+    files = [file for file in data.get("settings") or () if layer(file["from"]) in ("modules", "script") and file["values"]]
+    return {"from": files[0]["from"], "values": dict(files[0]["values"])} if len(files) == 1 else None
 
 
 def text(chosen: dict[str, Setting]) -> str:

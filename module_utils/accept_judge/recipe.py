@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from . import documents, nccl_gid, paths
+from . import documents, nccl_env, nccl_gid, paths
 from .facts_store import safe
 
 FOLDER, SCHEMA = Path("recipes/nccl"), Path("schema/recipe_nccl.json")
@@ -57,7 +57,25 @@ def of_node(run) -> dict | None:
         for name in ("inventory_audit", "gid_check", "roce_config", "isolation_audit", "version_audit")
     }
     facts["nccl_recipe"] = shipped
-    return make(facts, run.context, run.standards.folder)
+    made = make(facts, run.context, run.standards.folder)
+    return made and _with_shipped(made, shipped, run)
+
+
+def _with_shipped(made, shipped, run) -> dict:
+    """What harms and is in force is taken back, where a value can do that; and what the provider ships for those who load it."""
+    catalog = run.standards.catalogs["nccl_settings"]["settings"]
+    set_here = {line["name"] for line in made["lines"]}
+    lines, decisions = [], []
+    for found in nccl_env.harmful(nccl_env.in_force(shipped), catalog, run.context.get("form")):
+        if found["kind"] == "noise" or found["name"] in set_here:
+            continue
+        if found["neutral"]:
+            lines.append({"name": found["name"], "value": found["neutral"], "why": f"Takes back {found['finding']}", "source": OWN})
+        else:
+            text = f"{found['finding']}. Take it away: no other value does that"
+            decisions.append({"about": f"{found['name']} is in force", "text": text, "source": OWN})
+    offered = nccl_env.on_request(shipped)
+    return {**made, "lines": made["lines"] + lines, "decisions": decisions + made["decisions"], "provider": offered}
 
 
 def make(facts: dict, context: dict, folder: Path) -> dict | None:
@@ -246,6 +264,9 @@ def page(made: dict) -> str:
     text = [title, "", f"Derived from the facts of {made['nodes']} nodes (`standards/recipes/nccl/{made['id']}.yml`).", ""]
     if made["differ"]:
         text += [f"Other settings come out for {', '.join(made['differ'])}: put those nodes right, or give them a file of their own.", ""]
+    if made.get("provider"):
+        values = " ".join(f"{name}={value}" for name, value in made["provider"]["values"].items())
+        text += [f"The provider ships `{made['provider']['from']}` for those who load it: `{_cell(values)}`.", ""]
     if made["lines"]:
         text += ["| setting | why | source |", "|---|---|---|"]
         text += [f"| `{line['name']}={line['value']}` | {_cell(line['why'])} | {_cell(line['source'])} |" for line in made["lines"]]

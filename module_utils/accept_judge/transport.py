@@ -227,7 +227,7 @@ def _gids(logs, context) -> list:
         for entry in run["transport"]["gids"]:
             hosts = entry["hosts"] or run["nodes"]
             good = entry["address"] in GOOD_ADDRESSES
-            foreseen = sorted({predicted.get(host, {}).get(entry["hca"]) for host in hosts} - {None})
+            foreseen = _pinned(run["transport"]) or sorted({predicted.get(host, {}).get(entry["hca"]) for host in hosts} - {None})
             items.append(
                 {
                     "name": entry["hca"] + _on(entry["hosts"]),
@@ -239,6 +239,12 @@ def _gids(logs, context) -> list:
                 }
             )
     return _distinct(items)
+
+
+def _pinned(log) -> list:
+    """The index that the run's own environment fixed: then it is no prediction from the node's settings."""
+    values = [value for value in log["env"].get("NCCL_IB_GID_INDEX", {}) if value.isdecimal()]
+    return [int(values[0])] if len(values) == 1 else []
 
 
 def _warnings(logs) -> list:

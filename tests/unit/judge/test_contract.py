@@ -64,7 +64,7 @@ def test_all_errors_at_once(tmp_path, standards):
         "tier: platinum is none of bronze, silver, gold",
         "clusters.c.racks: they hold 5 nodes, and nodes says 2",
         "clusters.c.sku: no profile for SKU x100: add standards/profiles/x100.yml",
-        "clusters.c.transport: pigeon is none of infiniband, roce, none",
+        "clusters.c.transport: pigeon is none of infiniband, roce, efa, none",
         "overrides.gpu.colour: no check, profile, tier or baseline knows this key",
         "overrides.thing.size_min.value: ge wants a number",
         "waivers.0.check: there is no check thing.nothing",

@@ -62,6 +62,13 @@ def test_harm_depends_on_value_and_form():
     assert nccl_env.harmful(chosen, catalog, "hgx") == []
 
 
+def test_what_is_offered_on_request_is_one_file_or_none():
+    module = ("/usr/share/modulefiles/nccl/2.27", {"NCCL_IB_TC": "106"})
+    assert nccl_env.on_request(shipped(module, ("/etc/nccl.conf", {"NCCL_IB_SL": "0"}))) == {"from": module[0], "values": module[1]}
+    assert nccl_env.on_request(shipped(module, ("/usr/local/gib/scripts/set_nccl_env.sh", {"NCCL_NET": "gIB"}))) is None
+    assert nccl_env.on_request(shipped()) is None
+
+
 def facts(gid=V4, kind="ipv4", version="2.27.3", nics=("mlx5_0", "mlx5_1"), **roce):
     gids = [
         {"index": 0, "gid": FE80, "kind": "link_local", "type": "v1", "netdev": "r", "netdev_state": "up"},

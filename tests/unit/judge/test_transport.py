@@ -126,6 +126,13 @@ def test_observed_gids_beside_the_prediction():
     ]
 
 
+def test_an_index_that_the_run_fixed_is_what_is_expected_of_it():
+    text = (FIXTURES / "nccl_2.27" / "roce_two_nodes.txt").read_text()
+    text += "n01:4101:4130 [0] NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.\n"
+    found = judged(run_of(log_of(text), nodes=("n01", "n02")), predicted={"n01": {"mlx5_0:1": 5}, "n02": {"mlx5_0:1": 5}})["transport_gids"]
+    assert [item["agrees"] for item in found] == [False, True, True]
+
+
 def test_versions_and_hcas_that_differ():
     mixed = log_of((FIXTURES / "nccl_2.30" / "mnnvl_not_working.txt").read_text())
     assert judged(run_of(mixed))["transport_versions"][0]["finding"] == "2.29.1+cuda13.0 on 1, 2.30.4+cuda13.1 on 1"

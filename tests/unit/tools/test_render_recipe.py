@@ -91,7 +91,8 @@ def test_near_misses_stay_green(cluster, tmp_path):
 
 def test_a_run_writes_its_recipe(tmp_path):
     """From captures to the files beside the report, and the same settings for a sweep while the run goes on."""
-    unforced = [{"fault": "class_not_forced", "hosts": "node-[01-02]"}]
+    both = "node-[01-02]"
+    unforced = [{"fault": name, "hosts": both} for name in ("class_not_forced", "quoted_setting", "setting")]
     captures = fleet.simulate(tmp_path / "captures", 2, "b200_hgx", "roce", faults=unforced)
     run_dir = fleet.evidence(captures, tmp_path / "run")
     card = scorecard.score(run_dir, ROOT / "standards", captures / "contract.yml")
@@ -99,8 +100,10 @@ def test_a_run_writes_its_recipe(tmp_path):
     (run_dir / "scorecard.json").write_text(json.dumps(card))
     report.write(run_dir, ROOT / "roles/sla_score/templates")
     conf = (run_dir / "recipe/nccl.conf").read_text().splitlines()
-    assert conf[1:] == ["NCCL_IB_TC=106", "NCCL_SOCKET_IFNAME=eno1"]
+    assert conf[1:] == ["NCCL_IB_TC=106", "NCCL_SOCKET_IFNAME=eno1", "NCCL_IB_DISABLE=0"]
     assert "DSCP 26 goes to priority 3" in (run_dir / "recipe/README.md").read_text()
     assert 'href="recipe/nccl.conf"' in (run_dir / "report.html").read_text()
+    assert "The provider ships `/usr/share/modulefiles/nccl/old` for those who load it" in (run_dir / "recipe/README.md").read_text()
     made = recipe.of_run(run_dir, ROOT / "standards", captures / "contract.yml")["fleet"]
-    assert recipe.environment(made) == {"NCCL_IB_TC": "106", "NCCL_SOCKET_IFNAME": "eno1"}
+    assert recipe.environment(made) == {"NCCL_IB_TC": "106", "NCCL_SOCKET_IFNAME": "eno1", "NCCL_IB_DISABLE": "0"}
+    assert made["provider"]["values"] == {"NCCL_IB_DISABLE": "1"}
