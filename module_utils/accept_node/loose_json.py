@@ -26,6 +26,17 @@ def load(text: str, what: str, kind=dict):
         raise ParseError(f"{what}: JSON is cut or broken in: {shown}") from error
 
 
+def strict(text: str) -> dict:
+    """The JSON object that a text is, with nothing around it."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
+    if not isinstance(document, dict):
+        raise ParseError("not an object: %r" % text.strip()[:60])
+    return document
+
+
 def whole(value):
     """A whole number of a JSON document, or of a text in it; None where it is none."""
     if isinstance(value, bool):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 
+from ..loose_json import strict
 from . import ParseError
 
 ROW = re.compile(r"(\S*)\s+\[([^\]]*)\]\s+\[([^\]]*)\]\s+\[([^\]]*)\]")
@@ -31,11 +32,8 @@ def parse(text: str) -> dict:
 
 
 def parse_whoami(text: str) -> dict:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    status = document.get("status") if isinstance(document, dict) else None
+    document = strict(text)
+    status = document.get("status")
     user = status.get("userInfo") if isinstance(status, dict) else None
     groups = user.get("groups") if isinstance(user, dict) else None
     if not isinstance(groups, list):

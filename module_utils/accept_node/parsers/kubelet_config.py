@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from ..loose_json import strict
 from . import ParseError
 
 KEY = re.compile(r"( *)([A-Za-z][\w-]*):(?: +(.*?))? *(?:\s#.*)?")
@@ -41,10 +41,7 @@ def _yaml(text) -> dict:
 
 
 def _json(text) -> dict:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
+    document = strict(text)
     values = {}
 
     def walk(node, path):

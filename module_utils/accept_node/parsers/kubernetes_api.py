@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from ..loose_json import strict
 from . import ParseError
 from . import kubernetes_list as api
 
 
 def parse(text: str) -> dict:
     """`/version`: {"version": "1.34.2", "text": "v1.34.2-gke.100"}"""
-    document = _document(text)
+    document = strict(text)
     said = api.text_at(document, "gitVersion")
     match = re.match(r"v?([0-9]+\.[0-9]+\.[0-9]+)", said or "")
     if not match:
@@ -21,7 +21,7 @@ def parse(text: str) -> dict:
 
 def parse_groups(text: str) -> dict:
     """`/apis`: {"groups": {"resource.k8s.io": "v1", ...}}, each with the version that the server prefers."""
-    document = _document(text)
+    document = strict(text)
     if not isinstance(document.get("groups"), list):
         raise ParseError("no API groups: %r" % text.strip()[:60])
     found = {}
@@ -94,16 +94,6 @@ def strip_policies(text: str) -> str:
         return {"metadata": {"name": api.at(item, "metadata", "name")}, "spec": spec, "status": status}
 
     return api.repack(text, kept)
-
-
-def _document(text):
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    if not isinstance(document, dict):
-        raise ParseError("not an object: %r" % text.strip()[:60])
-    return document
 
 
 def _flag(value):

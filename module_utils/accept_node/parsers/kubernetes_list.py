@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 
+from ..loose_json import strict
 from . import ParseError
 
 SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -15,14 +16,11 @@ SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "
 
 def parse(text: str) -> dict:
     """{"items": [dict, ...], "continue": token | None, "remaining": N | None}"""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    if isinstance(document, dict) and document.get("kind") == "Status":
+    document = strict(text)
+    if document.get("kind") == "Status":
         raise ParseError("the API server says: %s" % " ".join(str(document.get("message") or document.get("reason")).split())[:160])
-    items = document.get("items") if isinstance(document, dict) else None
-    if items is None and isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
+    items = document.get("items")
+    if items is None and str(document.get("kind", "")).endswith("List"):
         items = []  # Go writes an empty list as null
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise ParseError("no list of objects: %r" % text.strip()[:60])

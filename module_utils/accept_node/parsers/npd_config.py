@@ -8,8 +8,7 @@ A permanent rule sets a condition of the node, a temporary one makes an event; n
 
 from __future__ import annotations
 
-import json
-
+from ..loose_json import strict
 from ..recurrence import span_s
 from . import ParseError
 
@@ -19,13 +18,8 @@ PLUGINS = ("kmsg", "journald", "filelog", "custom")
 def parse(text: str) -> dict:
     if not text.strip():
         raise ParseError("empty: no configuration of node-problem-detector")
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise ParseError(f"not JSON: {error}") from None
-    except RecursionError:
-        raise ParseError("not JSON: nested too deep") from None
-    if not isinstance(document, dict) or document.get("plugin") not in PLUGINS:
+    document = strict(text)
+    if document.get("plugin") not in PLUGINS:
         raise ParseError("no monitor: plugin is none of " + ", ".join(PLUGINS))
     rules, conditions = document.get("rules"), document.get("conditions")
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):

@@ -6,8 +6,7 @@ parse_exports(text): {"servers", "answered", "exports", "open_to_all"}
 
 from __future__ import annotations
 
-import json
-
+from ..loose_json import strict
 from . import ParseError
 
 PORT_KEYS = ("port", "asked", "open", "refused", "silent")
@@ -15,24 +14,14 @@ EXPORT_KEYS = ("servers", "answered", "exports", "open_to_all")
 
 
 def parse(text: str) -> dict:
-    rows = _document(text).get("ports")
+    rows = strict(text).get("ports")
     if not isinstance(rows, list):
         raise ParseError("no ports: %r" % text.strip()[:60])
     return {"ports": [_counts(row, PORT_KEYS) for row in rows]}
 
 
 def parse_exports(text: str) -> dict:
-    return _counts(_document(text), EXPORT_KEYS)
-
-
-def _document(text):
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    if not isinstance(document, dict):
-        raise ParseError("not an object: %r" % text.strip()[:60])
-    return document
+    return _counts(strict(text), EXPORT_KEYS)
 
 
 def _counts(row, keys) -> dict:

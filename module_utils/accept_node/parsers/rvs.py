@@ -7,8 +7,7 @@ RVS writes numbers and booleans as text; a suite's sibling `version` is no suite
 
 from __future__ import annotations
 
-import json
-
+from ..loose_json import strict
 from . import ParseError
 
 PASSED = {"true": True, "pass": True, "false": False, "fail": False}
@@ -17,14 +16,7 @@ PASSED = {"true": True, "pass": True, "false": False, "fail": False}
 def parse(text: str) -> dict:
     if not text.strip():
         raise ParseError("empty: no result")
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise ParseError(f"not JSON: {error}") from None
-    except RecursionError:
-        raise ParseError("not JSON: nested too deep") from None
-    if not isinstance(document, dict):
-        raise ParseError("not a result: no object at the top")
+    document = strict(text)
     results = []
     for suite, tests in document.items():
         for test, gpus in tests.items() if isinstance(tests, dict) else ():

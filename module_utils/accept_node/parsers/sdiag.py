@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from ..loose_json import strict
 from . import ParseError, sinfo
 
 KEYS = {
@@ -34,11 +34,8 @@ def _number(text, name):
 
 def parse_json(text: str) -> dict:
     """The same, and `release` and `req_time_s`, from the JSON of 21.08 and newer."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    statistics = document.get("statistics") if isinstance(document, dict) else None
+    document = strict(text)
+    statistics = document.get("statistics")
     if not isinstance(statistics, dict):
         raise ParseError("no statistics in this JSON")
     values = {key: sinfo.number(statistics.get(key)) for key in KEYS}

@@ -5,8 +5,7 @@ Our format has no fixed widths (those cut), its reason last (it may hold a `|`):
 
 from __future__ import annotations
 
-import json
-
+from ..loose_json import strict
 from . import ParseError, slurm_gres, slurm_state, slurm_table
 
 FORMAT = "%N|%T|%G|%P|%u|%H|%E"
@@ -51,11 +50,8 @@ def parse_json(text: str) -> dict:
     21.08 and 22.05: `nodes`, state a text with its flags apart. 23.02 and newer: state a list, numbers as {set, infinite, number}; `sinfo`
     groups nodes under "sinfo" there, `scontrol show nodes --json` keeps `nodes`.
     """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError("not JSON: %s" % str(error).split("\n")[0][:80]) from error
-    if not isinstance(document, dict) or not isinstance(document.get("nodes", document.get("sinfo")), list):
+    document = strict(text)
+    if not isinstance(document.get("nodes", document.get("sinfo")), list):
         raise ParseError("no nodes in this JSON")
     found = document.get("nodes", document.get("sinfo"))
     nodes = [node for entry in found if isinstance(entry, dict) for node in (_entry(entry) if "nodes" not in document else [_node(entry)])]
