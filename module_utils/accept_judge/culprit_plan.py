@@ -26,17 +26,20 @@ def path_of(run_dir: Path) -> Path:
     return Path(run_dir) / "plans" / "culprit.json"
 
 
-def make(nodes: dict, floors: dict | None = None, rails=(), racks_share_nvlink: bool = False) -> dict:
-    """nodes: name -> {"rack", "leaf"} (null: not known). floors: stage -> GB/s, where known. -> the plan: `nodes`, `stages` (name, units,
+def make(nodes: dict, floors: dict | None = None, rails=(), racks_share_nvlink: bool = False, domains: dict | None = None) -> dict:
+    """nodes: name -> {"rack", "leaf"} (null: not known). floors: stage -> GB/s, where known. domains: node -> NVLink domain, where
+    that is known better than by rack. -> the plan: `nodes`, `stages` (name, units,
     groups, floor_gbytes_s), `rails`, `kinds` of units."""
-    floors, racks, leaves = floors or {}, defaultdict(list), defaultdict(list)
+    floors, leaves = floors or {}, defaultdict(list)
     for name, place in nodes.items():
-        racks[place.get("rack") or "all"].append(name)
         leaves[place.get("leaf") or place.get("rack") or "all"].append(name)
+    shared = defaultdict(list)
+    for name, place in nodes.items():
+        shared[(domains or {}).get(name) or place.get("rack") or "all"].append(name)
     by_leaf = any(place.get("leaf") for place in nodes.values())
     singly = {name: [name] for name in nodes}
     stages = [
-        _stage("nvlink", singly, racks.values(), floors)
+        _stage("nvlink", singly, shared.values(), floors)
         if racks_share_nvlink
         else _stage("alone", singly, ([name] for name in nodes), floors)
     ]

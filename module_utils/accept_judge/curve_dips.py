@@ -121,7 +121,8 @@ def stretches(flags, sizes, depth, of: int) -> list[dict]:
 
 
 def find(busbw, sizes) -> dict:
-    """{"dips": in most of the repeats, "passing": in fewer, "notches": smaller ones of the middle repeat, "resolution_pct": the smallest
+    """{"dips": in most of the repeats, "passing": in fewer, "notches": smaller ones of the middle repeat, "below_pct": size -> by how
+    much that repeat is below what its own curve says, "resolution_pct": the smallest
     dip that can be told from the spread between repeats}"""
     sigma = 1 - np.exp(-NOISE * noise(busbw))
     fallen, hollow = depths(busbw, sizes)
@@ -138,6 +139,7 @@ def find(busbw, sizes) -> dict:
         "dips": stretches(often, sizes, deep, of),
         "passing": stretches(flags & ~often.any(axis=0), sizes, deep, of),
         "notches": stretches(small[None], sizes, gentle[None], 1),
+        "below_pct": dict(zip(sizes.tolist(), (100 * gentle).tolist())),
         "resolution_pct": round(float(100 * limits[1][1:].max()), 1) if len(sizes) > 1 else None,
     }
 

@@ -20,6 +20,7 @@ KEY = re.compile(
     r"(?:_(?P<transport>infiniband|roce|efa))?_(?P<kind>min|measured)_gbytes_s"
 )
 MEASURED_SHARE = 0.9  # of what others measured: nccl-tests itself accepts so much of its NCCL_TESTS_MIN_BW
+LEAST = 2.5  # per cent: below that a curve is smooth
 SWITCH = 20.0  # per cent: the library's own switches of algorithm and protocol cost less
 
 
@@ -33,7 +34,9 @@ def scope_of(curve: Curve, domains: dict) -> tuple[str, int] | None:
     """(scope, NVLink domains that it spans) of a world; None where it is not known which domains its nodes are of."""
     if len(curve.nodes) == 1:
         return "one_node", 1
-    if not domains or curve.mode == "scale_out":
+    if not domains:  # NVLink ends at the node; without it inside, too, nothing published compares
+        return ("scale_out" if curve.mode != "scale_out" else "network_alone"), len(curve.nodes)
+    if curve.mode == "scale_out":
         return "scale_out", len(curve.nodes)
     found = {domains.get(node) for node in curve.nodes}
     if None in found:
@@ -87,23 +90,21 @@ def switches(worlds: list[tuple[Curve, dict]]) -> None:
 
 
 def _near(dip, other) -> bool:
-    """Does another world have a dip or a notch within one step of this one?"""
-    return any(
-        one["from_bytes"] <= 2 * dip["to_bytes"] and one["to_bytes"] >= dip["from_bytes"] / 2
-        for kind in ("dips", "notches", "passing")
-        for one in other[kind] or ()
-    )
+    """Is another world below its own curve, too, within one step of this dip? It may be less so: its knee stands elsewhere."""
+    steps = (below for size, below in other["below_pct"].items() if dip["from_bytes"] / 2 <= size <= 2 * dip["to_bytes"])
+    return max(steps, default=0.0) >= max(LEAST, dip["depth_pct"] / 3)
 
 
-def behind_peers(worlds: list[tuple[Curve, dict]]) -> dict:
-    """Place in the list -> curve_stats.loss of a world against the others of its size, mode and collective on other nodes, at the sizes of
-    its plateau. The reference is the middle one of them; worlds without such peers are left out."""
+def behind_peers(worlds: list[tuple[Curve, dict]], scopes: list) -> dict:
+    """Place in the list -> curve_stats.loss of a world against the others of its size, mode, scope and collective on other nodes, at the
+    sizes of its plateau. The reference is the middle one of them; worlds without such peers are left out."""
     found = {}
     for place, (curve, judged) in enumerate(worlds):
         peers = [
             other
-            for other, _ in worlds
+            for (other, _), scope in zip(worlds, scopes)
             if other is not curve
+            and scope == scopes[place]
             and (other.collective, other.mode, other.ranks, other.sizes.tolist()) == (*_kind(curve), curve.sizes.tolist())
             and not set(other.nodes) & set(curve.nodes)
         ]

@@ -36,7 +36,7 @@ def analyse(data: dict, run) -> dict:
     judged = _judged(data, sweep)
     worlds = [_world(curve, found, data, carried["transport_unjudged"], sweep) for curve, found in judged]
     _beside(worlds, judged, run)
-    launches = [_launch(one) for one in sweep]
+    launches = [_launch(one, data["columns"]) for one in sweep]
     slow = _slow(worlds, launches, sweep)
     return {
         **carried,
@@ -67,9 +67,10 @@ def name_of(one) -> str:
     return f"{one['collective']} on {one['node_set']}, {one['mode']}"
 
 
-def _launch(one) -> dict:
+def _launch(one, columns) -> dict:
     told = {"name": f"{name_of(one)}, repeat {one['repeat'] + 1}", "finding": "none"}
-    if one["status"] == "ok":
+    whole = one["rows"] and one["rows"][-1][0] == one.get("max_bytes") and one.get("cause") == "output"
+    if one["status"] == "ok" or (whole and _wrong(one, columns)):  # wrong values to the last size: it came through, and has its own row
         return told
     at = one.get("unfinished_bytes")
     what = f"{one['status']}{f' at {size_text(at)}' if at else ''}: {one['reason']}"
@@ -78,15 +79,22 @@ def _launch(one) -> dict:
     return {**told, "finding": what}
 
 
+def _wrong(one, columns) -> int | None:
+    """How many values were wrong; None where they were not checked."""
+    places = [columns.index(name) for name in WRONG]
+    counts = [row[place] for row in one["rows"] for place in places if row[place] is not None]
+    return int(sum(counts)) if counts else None
+
+
 def _corruption(columns, runs) -> list:
     """Wrong values of each set of nodes. A larger world with wrong values tells nothing new beside a smaller one inside it."""
-    places, wrong = [columns.index(name) for name in WRONG], {}
+    wrong: dict = {}
     for one in runs:
-        counts = [row[place] for row in one["rows"] for place in places if row[place] is not None]
+        count = _wrong(one, columns)
         key = one["collective"], frozenset(one["nodes"])
         known = wrong.setdefault(key, {"name": f"{one['collective']} on {one['node_set']}", "wrong": None})
-        if counts:
-            known["wrong"] = (known["wrong"] or 0) + int(sum(counts))
+        if count is not None:
+            known["wrong"] = (known["wrong"] or 0) + count
     bad = {nodes for (_, nodes), known in wrong.items() if known["wrong"]}
     return [
         known if known["wrong"] is not None else {**known, "wrong_reason": "values were not checked (#wrong is N/A)"}
@@ -132,7 +140,7 @@ def _beside(worlds, judged, run) -> None:
     """Adds scope, expectation, peers and losses of growth to each world."""
     domains, rate = _domains(run), _rate(run.wanted)
     scopes = [curve_worlds.scope_of(curve, domains) for curve, _ in judged]
-    peers = curve_worlds.behind_peers(judged)
+    peers = curve_worlds.behind_peers(judged, scopes)
     growth = curve_worlds.lost_per_doubling([(curve, shape, scope and scope[0]) for (curve, shape), scope in zip(judged, scopes)])
     recipe = any(world["mode"] in RECIPES for world in worlds)
     for place, (world, (curve, shape), scope) in enumerate(zip(worlds, judged, scopes)):
