@@ -34,6 +34,7 @@ def argv(launch, settings) -> list:
         return [*found, *map(str, settings.get("options") or ()), *with_env(launch)]
     found = [*program, "-np", total, "--host", ",".join(f"{node}:{tasks}" for node in launch.nodes), "--bind-to", "none"]
     found += ["--map-by", f"ppr:{tasks}:node" + (":OVERSUBSCRIBE" if settings.get("oversubscribe") else "")]
+    found += ["--mca", "mpi_yield_when_idle", "1"] if settings.get("oversubscribe") else []
     found += ["--allow-run-as-root"] if settings.get("root") else []
     found += ["--mca", "plm_rsh_args", SSH + (f" -l {settings['ssh_user']}" if settings.get("ssh_user") else "")]
     if settings.get("interface"):

@@ -54,7 +54,7 @@ def parse(text: str) -> dict:
     if head is None and not found["errors"]:
         raise ParseError(f"no line of an engine: {' '.join(text.split())[:80]!r}")
     for error in found["errors"][:2]:
-        rows.add(found, f"broke: {error}")
+        rows.add(found, f"broke: {error}", "ok" if ended else "partial")  # with its last line the output is whole
     return _finish(found, head or {}, ended, begun)
 
 

@@ -46,7 +46,7 @@ ERRORS = re.compile(
     r"Test (?:NCCL|CUDA|HIP|RCCL) failure|Test failure |\bSignal: |exited on signal|Segmentation fault|Bus error|corrupted |\bKilled\b|"
     r"srun: error|slurmstepd: error|prterun noticed|mpirun noticed|mpiexec noticed|MPI_ABORT was invoked|Primary job +terminated|"
     r"command not found|No such file or directory|error while loading shared libraries|Invalid number of GPUs|CANCELLED|DUE TO TIME LIMIT|"
-    r"unable to (?:start|launch|find)|could not (?:access|find)|There are not enough slots|Permission denied|Connection refused|# error: \S"
+    r"unable to (?:start|launch|find)|could not (?:access|find)|There are not enough slots|Permission denied(?: \(|$)|Connection refused|# error: \S"
 )
 MAX_ERRORS = 12
 
@@ -217,8 +217,8 @@ class _Table:
             raise ParseError(f"no line of nccl-tests or rccl-tests: {' '.join(text.split())[:80]!r}")
         found["warnings"], found["hosts"] = self.warned, sorted(self.hosts)
         found["ranks"] = max(self.ranks) + 1 if self.ranks else None
-        for reason in (f"broke: {error}" for error in found["errors"][:2]):
-            rows.add(found, reason)
+        for error in found["errors"][:2]:  # with its summary the table is whole, whatever else was said beside it
+            rows.add(found, f"broke: {error}", "partial" if found["average_busbw_gbytes_s"] is None else "ok")
         twice = sum(len(who) - 1 for who in self.ranks.values())
         if twice:
             first = min(self.ranks)
