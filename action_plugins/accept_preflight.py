@@ -71,6 +71,7 @@ class ActionModule(ActionBase):
             args["concerns"],
             contract.data["clusters"],
             {name for name, value in task_vars.items() if name.startswith("accept_") and value},
+            args["depth"],
         )
         planned = [phase for phase in plan["phases"] if phase["status"] == "planned"]
         evidence = Path(args["evidence"]).resolve()

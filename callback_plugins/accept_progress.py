@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 import time
 
@@ -32,6 +34,8 @@ class CallbackModule(Default):
         self.terminal = sys.stdout.isatty()
         self.line = ""
         self.phase, self.hosts, self.done, self.start = "", 0, 0, 0.0
+        self.detached, self.pid = "", os.getpid()
+        atexit.register(self._farewell)
 
     @property
     def verbose(self):
@@ -57,6 +61,11 @@ class CallbackModule(Default):
     def _say(self, text, color=None):
         self._clear()
         self._display.display(text, color=color)
+
+    def _farewell(self):
+        """What goes on on the nodes when this command ends before it, by Ctrl-C or otherwise."""
+        if self.detached and os.getpid() == self.pid:
+            self._say(self.detached, C.COLOR_WARN)
 
     # What happens
 
@@ -91,6 +100,7 @@ class CallbackModule(Default):
         data = getattr(result, "result", None) or result._result
         if data.get("accept_plan"):
             self._say("\n".join(data["accept_plan"]))
+        self.detached = data.get("accept_detached", self.detached)
         if data.get("accept_lost"):
             host = getattr(result, "host", None) or result._host
             self._say(f"{host.get_name()}: {data['accept_lost']}", C.COLOR_UNREACHABLE)

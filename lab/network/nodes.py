@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NEEDED = ("ip", "tc", "iperf3", "ping")
-SUBNET, BRIDGE = "10.203.7", "accbr0"
+SUBNET = "10.203.7"
 ENTER = """#!/bin/sh
 # Enter {name}: its network, its own folder of jobs, the stand-in for perftest first in the search path, and its RDMA devices.
 exec ip netns exec {name} unshare --mount --propagation private sh -c '
@@ -40,14 +40,15 @@ def lacking() -> str:
 class Nodes:
     """acc1, acc2, ... on one bridge; down() takes all away."""
 
-    def __init__(self, folder: Path, count: int):
-        self.folder, self.names = folder, [f"acc{number}" for number in range(1, count + 1)]
+    def __init__(self, folder: Path, count: int, prefix: str = "acc", subnet: str = SUBNET):
+        self.folder, self.prefix, self.bridge = folder, prefix, f"{prefix}br0"
+        self.names = [f"{prefix}{number}" for number in range(1, count + 1)]
         self.wires: dict = {}
-        self.address = {name: f"{SUBNET}.{number}" for number, name in enumerate(self.names, 1)}
+        self.address = {name: f"{subnet}.{number}" for number, name in enumerate(self.names, 1)}
 
     def up(self):
-        _ip("link", "add", BRIDGE, "type", "bridge")
-        _ip("link", "set", BRIDGE, "up")
+        _ip("link", "add", self.bridge, "type", "bridge")
+        _ip("link", "set", self.bridge, "up")
         for name in self.names:
             _ip("netns", "add", name)
             self.mend(name)
@@ -78,10 +79,10 @@ class Nodes:
             self._address(name)
 
     def _port(self, name):
-        return f"accv{self.names.index(name) + 1}"
+        return f"{self.prefix}v{self.names.index(name) + 1}"
 
     def _address(self, name):
-        _ip("link", "set", self._port(name), "master", BRIDGE, "up")
+        _ip("link", "set", self._port(name), "master", self.bridge, "up")
         _ip("-n", name, "addr", "add", f"{self.address[name]}/24", "dev", "eth0")
         for device in ("lo", "eth0"):
             _ip("-n", name, "link", "set", device, "up")
@@ -98,7 +99,7 @@ class Nodes:
                 subprocess.run(["kill", "-9", pid], capture_output=True, check=False)
             subprocess.run(["ip", "link", "del", self._port(name)], capture_output=True, check=False)
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-        subprocess.run(["ip", "link", "del", BRIDGE], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "del", self.bridge], capture_output=True, check=False)
 
     def mtu(self, name, inner, outer):
         """The node thinks its packets may be as long as `inner`; the port behind it drops those longer than `outer`."""

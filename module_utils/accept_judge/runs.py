@@ -90,7 +90,9 @@ def open_run(evidence: Path, run_id: str, record: dict, plan: dict, pid: int) ->
     return run_dir
 
 
-def make_plan(standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, skip_tags, concerns, clusters=(), given=()) -> dict:
+def make_plan(
+    standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, skip_tags, concerns, clusters=(), given=(), depth: str = ""
+) -> dict:
     """{"phases": [{name, title, risk, concerns, cluster_concerns, minutes, status: planned|not_run, reason}]}
 
     `cluster_concerns`, which are among `concerns`, are asked once for each cluster, on its head. `clusters`: those of the contract; what
@@ -113,7 +115,7 @@ def make_plan(standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, 
             reason = "none of its concerns was asked for"
         elif phase.get("needs") and phase["needs"] not in given:
             reason = f"needs {phase['needs']}: {phase['why']}"
-        seconds = phase["base_s"] * -(-hosts // max(forks, 1)) + phase["host_s"] * hosts
+        seconds = phase["base_s"] * -(-hosts // max(forks, 1)) + phase["host_s"] * hosts + phase.get("depth_s", {}).get(depth, 0)
         phases.append(
             {
                 "name": phase["name"],

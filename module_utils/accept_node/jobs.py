@@ -1,6 +1,7 @@
 """Detached work on a node, under a name: it outlives module run, controller and connection, and ends at its deadline at the latest.
 
-    start("<run_id>.<role>", argv, deadline_s)   begins it; a name that runs, or has run, is not begun again but told as it stands
+    start("<run_id>.<role>", argv, deadline_s)   begins it; a name that runs, or has run, is not begun again but told as it stands.
+                                                 `files` (relative path -> text) are put beside it; {folder} in argv is where
     status(name)                                 re-attaches by name: state, exit status, what it printed until now
     stop(name), stop_all(run_id)                 ends it: SIGTERM, a little grace, SIGKILL to its whole process group
     forget(name)                                 removes the state of a job that has ended
@@ -57,7 +58,7 @@ def base() -> str:
     return path
 
 
-def start(name: str, argv, deadline_s: float, grace_s: float = GRACE_S) -> dict:
+def start(name: str, argv, deadline_s: float, grace_s: float = GRACE_S, files=None) -> dict:
     """Begin a job, unless one of this name runs or has run; its status."""
     folder = _folder(name)
     with contextlib.suppress(FileExistsError):
@@ -67,7 +68,12 @@ def start(name: str, argv, deadline_s: float, grace_s: float = GRACE_S) -> dict:
         if os.path.exists(os.path.join(folder, "began.json")) or _locked(folder):
             return status(name)
         env = {"PATH": SEARCH_PATH + ":" + os.environ.get("PATH", ""), "LC_ALL": "C", "LANG": "C", "HOME": os.environ.get("HOME", "/")}
-        job_runner.put(folder, "job.json", {"argv": list(argv), "deadline_s": deadline_s, "grace_s": grace_s, "env": env})
+        argv = [part.replace("{folder}", folder) for part in argv]
+        for path, text in (files or {}).items():
+            os.makedirs(os.path.dirname(os.path.join(folder, path)), mode=0o700, exist_ok=True)
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as handle:
+                handle.write(text)
+        job_runner.put(folder, "job.json", {"argv": argv, "deadline_s": deadline_s, "grace_s": grace_s, "env": env})
         runner = os.path.join(folder, "runner.py")
         with open(runner, "w", encoding="utf-8") as handle:
             handle.write(inspect.getsource(job_runner))
@@ -143,6 +149,11 @@ def forget(name: str) -> None:
     folder = _folder(name)
     if not _locked(folder):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder_of(name: str) -> str:
+    """Where a job's state, its files and what it writes are."""
+    return _folder(name)
 
 
 def names(run_id: str = "") -> list:

@@ -7,6 +7,7 @@ import inspect
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
 from . import (
+    faults_burn,
     faults_cabling,
     faults_fabric,
     faults_gpu,
@@ -38,6 +39,7 @@ def registry() -> dict:
             faults_cabling,
             faults_isolation,
             faults_load,
+            faults_burn,
             faults_recipe,
         )
         for name, function in vars(module).items()

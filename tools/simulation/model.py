@@ -139,3 +139,7 @@ class SimNode:
     # what traffic of this node shows otherwise than of a healthy one, and of which peers: faults_load.py, render_load.py
     network: dict = field(default_factory=dict)
     peers: dict = field(default_factory=dict, compare=False, repr=False)
+    # what hours of load show otherwise, by place of the GPU and by the names that render_burn.py reads
+    burn: dict = field(default_factory=dict)
+    # what collectives over several nodes show of it otherwise: model_collectives.py
+    sweep: dict = field(default_factory=dict)

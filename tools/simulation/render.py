@@ -10,6 +10,7 @@ from accept_node import capture as captures
 from . import (
     common,
     edits,
+    render_burn,
     render_fabric,
     render_gpu,
     render_hardware,
@@ -29,6 +30,7 @@ from .model_scheduler import is_head
 from .records import command, hung, merge
 
 RENDERERS = (
+    render_burn.render,
     render_fabric.render,
     render_gpu.render,
     render_hardware.render,
