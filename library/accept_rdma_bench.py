@@ -28,6 +28,10 @@ options:
   gid_index:
     description: The GID index of the recipe, whose address each device is asked for.
     type: int
+  container:
+    description: The container of a pod of ours that the tests will run in; C(discover) looks into it.
+    type: str
+    default: ""
   replay:
     description: Folder of a capture to read instead of the node. Relative paths start at the controller's current folder.
     type: path
@@ -83,15 +87,16 @@ def argument_spec() -> dict:
         "run_id": {"type": "str", "required": True},
         "plan": {"type": "dict", "default": {}},
         "gid_index": {"type": "int"},
+        "container": {"type": "str", "default": ""},
         "replay": {"type": "path"},
         "keep_raw": {"type": "bool", "default": True},
     }
 
 
-def take(step, bench, plan, gid_index=None) -> dict:
+def take(step, bench, plan, gid_index=None, container="") -> dict:
     """The data that one step adds."""
     if step == "discover":
-        return rdma_bandwidth.discover(bench.gather, gid_index)
+        return rdma_bandwidth.discover(bench.gather, gid_index, container)
     return {"tests": STEPS[step](bench.work, plan, bench.host())}
 
 
@@ -107,7 +112,7 @@ def main():
     if capture and capture.get("unreachable"):
         module.exit_json(**lost(CONCERN, capture["unreachable"]))
     bench = Bench(CONCERN, module.params["run_id"], capture)
-    data = take(step, bench, plan, module.params["gid_index"])
+    data = take(step, bench, plan, module.params["gid_index"], module.params["container"])
     module.exit_json(**bench.result(data, f"{plan.get('round', 'first')}.{step}", module.params["keep_raw"]))
 
 

@@ -17,14 +17,19 @@ options:
     choices: [rdma_bandwidth, mgmt_network]
     required: true
   step:
-    description: Open the plan, or say its next round.
+    description: Say which allocations the load needs, open the plan, or say its next round.
     type: str
-    choices: [open, next]
+    choices: [allocate, open, next]
     default: next
   settings:
     description: How the tests are done; the roles' variables without their prefix.
     type: dict
     default: {}
+  held:
+    description: What accept_allocation answered for each of the allocations, as a loop registers it.
+    type: list
+    elements: dict
+    default: []
 attributes:
   check_mode:
     support: full
@@ -60,6 +65,11 @@ clients:
   type: list
   elements: str
   returned: always
+allocations:
+  description: One for each cluster whose scheduler has to be asked; cluster, head, scheduler, nodes, settings and minutes.
+  type: list
+  elements: dict
+  returned: when allocations are planned
 refused:
   description: Hosts that may not be loaded.
   type: list

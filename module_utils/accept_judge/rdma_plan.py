@@ -4,7 +4,9 @@ A pass is one kind of test (`PASSES`); by depth more of them. The plan is a file
 was broken off goes on where it was::
 
     {"settings", "refused": {host: why}, "clusters": {name: {
-      "nodes", "rails", "devices": {node: {rail: {address, gpu}}}, "passes", "found": {pass: verdict of pairs.py, rounds, nodes},
+      "nodes", "rails", "devices": {node: {rail: {address, gpu, gpu_memory}}}, "passes",
+      "found": {pass: verdict of pairs.py, rounds, nodes},
+      "job": id of our allocation, "containers": {node: id of our pod's},
       "rounds": [{"pass", "number", "groups": [[sender, receiver] or [receiver, sender, ...]]}]}}}
 """
 
@@ -31,6 +33,7 @@ PASSES = {  # name -> kind, verb, memory, all rails at once, key of what is want
 DEPTHS = {"quick": ["loopback", "together"], "standard": ["loopback", "together", "latency", "read", "gpu", "incast"], "full": list(PASSES)}
 CLIENT_SLACK_S, LATENCY_S, FAN = 30, 20, 8
 PORTS_OF_INCAST = 100
+STEPS_PER_S = 10.0  # steps of a job that all nodes together begin, at most: this project's own cap, loops of them overwhelm slurmctld
 
 
 def path_of(run_dir: Path) -> Path:
@@ -45,12 +48,21 @@ def save(run_dir: Path, plan: dict) -> None:
     write(path_of(run_dir), (json.dumps(plan, indent=1, sort_keys=True) + "\n").encode())
 
 
-def make(hosts: dict, facts: dict, settings: dict, depth: str, refused: dict) -> dict:
-    """A plan. `hosts`: name -> {cluster, address}; `facts`: name -> data of the first step (devices, perftest), or None."""
+def passes_of(settings: dict, depth: str) -> list:
+    """The passes that were asked for; ValueError where there is no such pass."""
     passes = settings.get("passes") or DEPTHS[depth]
     unknown = sorted(set(passes) - set(PASSES))
     if unknown:
         raise ValueError(f"rdma_bandwidth_passes: {', '.join(unknown)} unknown; known are {', '.join(PASSES)}")
+    return passes
+
+
+def make(hosts: dict, facts: dict, settings: dict, depth: str, refused: dict, held: dict | None = None) -> dict:
+    """A plan. `hosts`: name -> {cluster, address}; `facts`: name -> data of the first step (devices, perftest), or None.
+
+    `held`: cluster -> allocation of ours that its tests run in.
+    """
+    passes, held = passes_of(settings, depth), held or {}
     clusters = {}
     for name in sorted({host["cluster"] for host in hosts.values()}):
         members = [host for host, entry in hosts.items() if entry["cluster"] == name and host not in refused]
@@ -59,7 +71,19 @@ def make(hosts: dict, facts: dict, settings: dict, depth: str, refused: dict) ->
         devices = {host: _usable(facts[host], rails, hosts[host]["address"], settings) for host in able}
         nodes = [host for host in able if devices[host]]
         clusters[name] = {"nodes": nodes, "rails": rails, "devices": devices, "passes": list(passes), "rounds": [], "found": {}}
-    return {"schema": 1, "settings": settings, "refused": refused, "clusters": clusters}
+    return taken_up({"schema": 1, "settings": settings, "refused": refused, "clusters": clusters}, held, refused)
+
+
+def taken_up(plan: dict, held: dict, refused: dict) -> dict:
+    """A plan, with the allocations that the run holds now, and the nodes that have none: those rest."""
+    for name, ours in held.items():
+        if name in plan["clusters"]:
+            cluster, pods = plan["clusters"][name], {host: pod for host, pod in (ours.get("pods") or {}).items() if pod["container"]}
+            cluster.update(job=ours.get("job"), containers={host: pod["container"] for host, pod in pods.items()})
+            for host, rails in cluster["devices"].items():
+                for rail in rails.values():
+                    rail["address"] = pods[host]["address"] if host in pods else rail["address"]
+    return {**plan, "refused": refused}
 
 
 def _rails(tables) -> list:
@@ -78,7 +102,9 @@ def _usable(data, rails, address, settings) -> dict:
     for device in data["devices"] or ():
         where = device["address"] if settings.get("vrf") else address
         if device["name"] in rails and device["state"] == "ACTIVE" and where:
-            found[device["name"]] = {"address": where, "gpu": device["gpu"] if data["perftest"]["cuda"] else None}
+            way = data["perftest"]["gpu_memory"]
+            able = way not in (None, "none") and device["gpu"] is not None
+            found[device["name"]] = {"address": where, "gpu": device["gpu"] if able else None, "gpu_memory": way if able else None}
     return found
 
 
@@ -99,7 +125,7 @@ def _advance(plan, cluster, facts, floors) -> dict:
             continue
         kind, verb, memory, _, key = PASSES[name]
         run = [entry for entry in cluster["rounds"] if entry["pass"] == name]
-        nodes = cluster["nodes"]
+        nodes = [node for node in cluster["nodes"] if node not in plan["refused"]]
         if memory == "gpu":
             nodes = [node for node in nodes if any(rail["gpu"] is not None for rail in cluster["devices"][node].values())]
         if kind == "pair":
@@ -162,10 +188,17 @@ def _orders(plan, cluster, entry) -> dict:
     client_s = (LATENCY_S if verb.endswith("_lat") else settings["duration_s"]) + CLIENT_SLACK_S
     batches = -(-len(entry["groups"]) // max(1, settings.get("forks") or 1))
     server_s = 120 + batches * (client_s if together else client_s * len(cluster["rails"])) + len(cluster["nodes"])
-    kept = {
-        key: settings.get(key) for key in ("duration_s", "bytes", "qps", "iterations", "gid_index", "traffic_class", "vrf", "slurm_job")
-    }
-    header = {"round": f"{entry['pass']}-{entry['number']}", "settings": {**kept, "client_s": client_s, "server_s": server_s}}
+    kept = {key: settings.get(key) for key in ("duration_s", "bytes", "qps", "iterations", "gid_index", "traffic_class", "vrf")}
+    job, forks = cluster.get("job") or settings.get("slurm_job"), max(1, settings.get("forks") or 1)
+    stagger_s = round(len(cluster["rails"]) / STEPS_PER_S, 2) if job else 0.0
+    server_s += 2 * batches * forks * stagger_s
+    kept.update(slurm_job=job, client_s=client_s, server_s=server_s)
+
+    def header(host):
+        """What all tests of a host have in common; nodes that run at once call the scheduler one after the other."""
+        turn = cluster["nodes"].index(host) % forks * stagger_s
+        own = {"container": cluster.get("containers", {}).get(host), "start_after_s": round(turn, 2)}
+        return {"round": f"{entry['pass']}-{entry['number']}", "settings": {**kept, **own}}
 
     def give(host, peer, role, rail, place, extra=0):
         """One test of one host. The server listens on the port that its client was told."""
@@ -185,9 +218,10 @@ def _orders(plan, cluster, entry) -> dict:
             "verb": verb,
             "memory": memory,
             "gpu": devices[host][rail]["gpu"],
+            "gpu_memory": devices[host][rail].get("gpu_memory") if memory == "gpu" else None,
             "together": together,
         }
-        found.setdefault(host, {**header, "tests": []})["tests"].append(test)
+        found.setdefault(host, {**header(host), "tests": []})["tests"].append(test)
 
     for group in entry["groups"]:
         if kind == "loopback":
@@ -204,20 +238,26 @@ def _orders(plan, cluster, entry) -> dict:
     return found
 
 
+def minutes_of(nodes: int, rails: int, passes: list, settings: dict) -> tuple:
+    """([fewest, most rounds], [fewest, most minutes]) of a cluster."""
+    count, minutes = [0, 0], [0.0, 0.0]
+    for one in passes:
+        kind, _, _, together, _ = PASSES[one]
+        screening = min(pairs.SCREENING, max(0, nodes - 1))
+        rounds = (screening, pairs.budget(nodes)) if kind == "pair" else (1, 1)
+        test_s = settings["duration_s"] * (1 if together else max(1, rails))
+        for at in (0, 1):
+            minutes[at] += pairs.minutes(nodes, rounds[at], test_s, settings.get("forks") or 1)
+            count[at] += rounds[at]
+    return count, minutes
+
+
 def text(plan: dict) -> list[str]:
     """The plan as a user reads it before it runs: rounds, minutes, and what will be covered."""
     lines, settings = [], plan["settings"]
     for name, cluster in plan["clusters"].items():
         nodes, rails = len(cluster["nodes"]), len(cluster["rails"])
-        least = most = 0.0
-        count = [0, 0]
-        for one in cluster["passes"]:
-            kind, _, _, together, _ = PASSES[one]
-            rounds = (len(pairs.screening(cluster["nodes"])), pairs.budget(nodes)) if kind == "pair" else (1, 1)
-            test_s = settings["duration_s"] * (1 if together else max(1, rails))
-            least += pairs.minutes(nodes, rounds[0], test_s, settings.get("forks") or 1)
-            most += pairs.minutes(nodes, rounds[1], test_s, settings.get("forks") or 1)
-            count = [count[0] + rounds[0], count[1] + rounds[1]]
+        count, (least, most) = minutes_of(nodes, rails, cluster["passes"], settings)
         lines.append(
             f"  {CONCERN} {name}: {nodes} nodes, {rails} rails, passes {', '.join(cluster['passes'])}: {count[0]} to {count[1]} rounds, "
             f"{least:.1f} to {most:.1f} min; {pairs.coverage(nodes)}"

@@ -9,6 +9,7 @@ import json
 from zlib import crc32
 
 from accept_node.collectors import mgmt_network, rdma_bandwidth
+from accept_node.collectors.rdma_gpus import KFD
 from accept_node.work import ANY
 
 from .model import SimNode
@@ -35,7 +36,12 @@ KINDS = {
 }
 TITLES = {"write_bw": "RDMA_Write BW Test", "read_bw": "RDMA_Read BW Test", "write_lat": "RDMA_Write Latency Test"}
 HELP = "  -d, --ib-dev=<dev>  Use IB device <dev>\n  -D, --duration  Run test for a customized period of seconds.\n"
-CUDA_HELP = "      --use_cuda=<cuda device id> Use CUDA specific device for GPUDirect RDMA testing\n"
+GPU_HELP = {
+    "nvidia": "      --use_cuda=<cuda device id> Use CUDA specific device for GPUDirect RDMA testing\n"
+    "      --use_cuda_dmabuf Use CUDA DMA-BUF for GPUDirect RDMA testing\n",
+    "amd": "      --use_rocm=<rocm device id> Use selected ROCm device for GPUDirect RDMA testing\n",
+}
+GPU_MEMORY, VENDOR_IDS = {"nvidia": "cuda", "amd": "rocm"}, {"nvidia": "0x10de", "amd": "0x1002"}
 LATENCY_HEAD = (
     " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
     "   99% percentile[usec]   99.9% percentile[usec] \n"
@@ -70,16 +76,18 @@ def meet(nodes) -> None:
 
 def render(node: SimNode) -> dict:
     """The records of rdma_bandwidth and mgmt_network."""
+    vendor = VENDOR_IDS[node.vendor]
     gpus, kind = {nic.name: nic.gpu for nic in node.nics}, "0x030200" if node.vendor == "nvidia" else "0x120000"
     commands = [
-        command(["ib_write_bw", "--help"], HELP + (CUDA_HELP if node.vendor == "nvidia" else ""), duration_s=0.01),
+        command(["ib_write_bw", "--help"], HELP + GPU_HELP[node.vendor], duration_s=0.01),
         command(["ib_write_bw", "--version"], "Version: 6.23\n", duration_s=0.01),
     ]
     for nic in node.nics:
         for traffic, (test, _) in KINDS.items():
-            if traffic == "gpu" and (node.vendor != "nvidia" or gpus[nic.name] is None):
+            if traffic == "gpu" and gpus[nic.name] is None:
                 continue
-            argv = rdma_bandwidth.command({**test, "device": nic.name, "gpu": gpus[nic.name]}, SETTINGS)
+            on_gpu = {"gpu": gpus[nic.name], "gpu_memory": GPU_MEMORY[node.vendor]}
+            argv = rdma_bandwidth.command({**test, "device": nic.name, **on_gpu}, SETTINGS)
             commands += [_perftest(node, nic, traffic, [*argv, ANY], {})]
             commands += [
                 _perftest(node, nic, traffic, [*argv, name], peer) for name, peer in node.peers.items() if _matters(peer, traffic, nic)
@@ -91,9 +99,24 @@ def render(node: SimNode) -> dict:
         "commands": commands,
         "files": [file("/sys/class/net/eno1/mtu", f"{MTU}\n")],
         "trees": [
-            tree("/sys/bus/pci/devices", {f"{gpu.pci}/class": kind + "\n" for gpu in node.gpus}),
+            tree(
+                "/sys/bus/pci/devices",
+                {f"{gpu.pci}/{name}": text + "\n" for gpu in node.gpus for name, text in (("class", kind), ("vendor", vendor))},
+            ),
+            tree("/sys/kernel/mm/memory_peers", {} if node.vendor == "nvidia" else {"amdkfd/version": "1.0\n"}),
+            *([tree(KFD, _kfd(node))] if node.vendor == "amd" else []),
         ],
     }
+
+
+def _kfd(node):
+    """The kernel's list of its processors: CPUs first, then GPUs."""
+    nodes = {f"{number}/properties": "cpu_cores_count 96\nsimd_count 0\nlocation_id 0\ndomain 0\n" for number in range(2)}
+    for number, gpu in enumerate(node.gpus, 2):
+        domain, bus, place = gpu.pci.split(":")
+        location = int(bus, 16) << 8 | int(place.split(".")[0], 16) << 3 | int(place.split(".")[1])
+        nodes[f"{number}/properties"] = f"cpu_cores_count 0\nsimd_count 1216\nlocation_id {location}\ndomain {int(domain, 16)}\n"
+    return nodes
 
 
 def _matters(peer, kind, nic):
@@ -144,6 +167,7 @@ def _banner(node, nic, test, kind):
     roce = nic.link_layer == "Ethernet"
     gid = " GID index       : 3\n" if roce else ""
     cuda = f"initializing CUDA\nPicking device No. {nic.gpu}\nmaking it the current CUDA Ctx\n" if kind == "gpu" else ""
+    cuda = f"Using ROCm Device with ID: {nic.gpu}\n" if cuda and node.vendor == "amd" else cuda
     qps, layer = (1 if kind in ("incast", "latency") else 4), "Ethernet" if roce else "IB"
     return (
         f"{cuda}{LINE}                    {TITLES[test['verb']]}\n Dual-port       : OFF\t\tDevice         : {nic.name}\n"

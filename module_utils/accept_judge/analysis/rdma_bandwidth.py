@@ -28,11 +28,12 @@ def analyse(data: dict, run) -> dict:
     rails = [_rail(device, data, run) for device in data["devices"] if device["name"] in names]
     paired = [entry for entry in tests if entry["kind"] == "pair"]
     paths, passing = _paths(data, run)
+    worked = any(entry["pass"] == "together" and entry["status"] == "ok" for entry in paired)  # else no rail is known good
     facts = {
         "rails": rails,
         "rails_tested": sum(rail["partners"] > 0 for rail in rails) if paired else None,
-        "slow_paths": paths if paired else None,
-        "passing": passing if paired else None,
+        "slow_paths": paths if worked else None,
+        "passing": passing if worked else None,
         "incasts": _incasts(tests),
         "recipe": None if not tests else "none" if tests[0]["traffic_class"] is None else str(tests[0]["traffic_class"]),
     }
@@ -85,8 +86,8 @@ def _why_nothing(data, name, device) -> str:
     if said:
         return "; ".join(dict.fromkeys(f"{entry['status']} with {entry['peer']}: {entry['reason']}" for entry in said[:2]))
     if name == "gpu":
-        if not data["perftest"]["cuda"]:
-            return "this perftest has no CUDA support (--use_cuda)"
+        if data["perftest"]["gpu_memory"] in (None, "none"):
+            return "this perftest was built without GPU memory (--use_cuda, --use_rocm), or the node has no GPU that it knows"
         if device is not None and device["gpu"] is None:
             return "no GPU is nearest to this adapter"
     return f"no test of the pass {name}: it was not part of this depth, or there was no partner" if name in PASSES else "not run"

@@ -4,8 +4,8 @@ A round is what the controller's plan says of this node::
 
     {"round": "together-1", "settings": {...}, "tests": [{"id", "kind": "pair|loopback|incast", "role": "client|server|both", "peer",
       "address", "port", "device", "peer_device", "verb": "write_bw|read_bw|write_lat", "memory": "host|gpu", "gpu": int | null,
-      "together": bool}]}
-    settings: duration_s bytes qps iterations gid_index traffic_class vrf slurm_job server_s client_s
+      "gpu_memory": "cuda|cuda_dmabuf|rocm|rocm_dmabuf" | null, "together": bool}]}
+    settings: duration_s bytes qps iterations gid_index traffic_class vrf slurm_job container start_after_s server_s client_s
 
 serve() starts the servers, measure() runs the clients (of all rails at once, or one after the other) and the loopbacks, finish() hears
 the servers and ends them. Each entry of `tests` says what was asked (as above, with `pass` and `number` of the round), `status`, `reason`,
@@ -18,42 +18,59 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from itertools import takewhile
-from operator import eq
 
 from ..parsers import ParseError, perftest
+from . import containers, rdma_gpus
 
 TOOLS = {"write_bw": "ib_write_bw", "read_bw": "ib_read_bw", "write_lat": "ib_write_lat"}
-ROOT, PCI = "/sys/class/infiniband", "/sys/bus/pci/devices"
-KEEP = ("kind", "role", "peer", "device", "verb", "memory", "together")
+ROOT = "/sys/class/infiniband"
+KEEP = ("kind", "role", "peer", "device", "verb", "memory", "gpu_memory", "together")
 STATUS = {"refused": "refused", "peer_lost": "peer_lost"}
+# A step that could not begin or was taken away, a pod that is gone: no word on the rail. "task 0: Exited" is the test's own end.
+OUTSIDE = re.compile(
+    r"(?m)^(?:srun: error: (?!\S+: tasks? )|srun: Job step|srun: Force Terminated|slurmstepd: error: \*\*\*|FATA\[|time=\S+ level=fatal).*"
+)
 SLACK_S = 10.0  # between the end of the clients and that of their servers
-GPU_CLASSES = ("0x0302", "0x0300", "0x1200")
 
 
 # --- before the first round -----------------------------------------------------------------------------------------------------------
 
 
-def discover(gather, gid_index=None) -> dict:
-    """{"devices": [{name state rate_gbps link_layer gid address gpu}], "perftest": {installed version cuda}, "tests": []}"""
+def discover(gather, gid_index=None, container="") -> dict:
+    """{"devices": [{name state rate_gbps link_layer gid address gpu}], "perftest": {installed version gpu_memory}, "tests": []}
+
+    `container`: the pod of ours that the tests run in. Its GID tables and its perftest count, not the node's.
+    """
     wanted = 0 if gid_index is None else gid_index
     patterns = ["*/ports/1/state", "*/ports/1/rate", "*/ports/1/link_layer", f"*/ports/1/gids/{wanted}", "*/device"]
-    tree = gather.tree(ROOT, patterns, optional=True)
-    pci = gather.tree(PCI, ["*/class", "*"], optional=True)
+    inside, root = ["crictl", "exec", container] if container else [], ROOT
+    if container:
+        pid = containers.pid(gather, container)
+        root = f"/proc/{pid}/root{ROOT}" if pid else None
+    tree = gather.tree(root, patterns, optional=True) if root else None
+    gpus = rdma_gpus.Gpus(gather)
     devices = (
-        [] if tree is None else [_device(name, tree, pci, wanted) for name in sorted({n.split("/")[0] for n in tree.files}, key=_natural)]
+        [] if tree is None else [_device(name, tree, gpus, wanted) for name in sorted({n.split("/")[0] for n in tree.files}, key=_natural)]
     )
-    if tree is None and not gather.missing(ROOT):
+    if tree is None and not (root and gather.missing(root)):
         devices = None
-    tool = gather.command(["ib_write_bw", "--help"], ok=None, streams="both", optional=True, timeout_s=15)
-    version = gather.command(["ib_write_bw", "--version"], ok=None, streams="both", optional=True, timeout_s=15) if tool else None
+    asked = [*inside, "ib_write_bw", "--help"]
+    tool = gather.command(asked, ok=None, streams="both", optional=True, timeout_s=15)
+    if tool is not None and "--ib-dev" not in tool:  # a container without it: what was said is the runtime's word
+        tool = None if inside else tool
+        gather.error(" ".join(asked), "missing", "ib_write_bw is not in the pod's image") if inside else None
+    version = gather.command([*inside, "ib_write_bw", "--version"], ok=None, streams="both", optional=True, timeout_s=15) if tool else None
     number = re.search(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?", version or "")
-    installed = None if tool is None and not gather.missing("ib_write_bw --help") else tool is not None
-    cuda = "--use_cuda" in tool if tool else installed and False
-    return {"devices": devices, "perftest": {"installed": installed, "version": number and number[0], "cuda": cuda}, "tests": []}
+    installed = None if tool is None and not inside and not gather.missing("ib_write_bw --help") else tool is not None
+    told = {
+        "installed": installed,
+        "version": number and number[0],
+        "gpu_memory": gpus.way(tool) if tool else "none" if installed is False else None,
+    }
+    return {"devices": devices, "perftest": told, "tests": []}
 
 
-def _device(name, tree, pci, gid_index):
+def _device(name, tree, gpus, gid_index):
     port = f"{name}/ports/1/"
     rate = re.match(r"(\d{1,5}(?:\.\d)?) Gb", tree.files.get(port + "rate", ""))
     state = tree.files.get(port + "state", "").split(":")[-1].strip() or None
@@ -65,7 +82,7 @@ def _device(name, tree, pci, gid_index):
         "link_layer": tree.files.get(port + "link_layer", "").strip() or None,
         "gid": gid,
         "address": _address(gid),
-        "gpu": _nearest(tree.links.get(f"{name}/device"), pci),
+        "gpu": gpus.nearest(tree.links.get(f"{name}/device")),
     }
 
 
@@ -76,15 +93,6 @@ def _address(gid):
     except ValueError:
         return None
     return str(mapped) if mapped else None
-
-
-def _nearest(device, pci):
-    """Place among the GPUs (by PCI address) of the one that shares most bridges with the adapter; None where two are as near."""
-    if not device or pci is None:
-        return None
-    gpus = sorted(n.split("/")[0] for n, text in pci.files.items() if n.endswith("/class") and text.strip()[:6] in GPU_CLASSES)
-    near = [sum(1 for _ in takewhile(bool, map(eq, device.split("/"), pci.links.get(gpu, "").split("/")))) for gpu in gpus]
-    return near.index(max(near)) if near and near.count(max(near)) == 1 else None
 
 
 def _natural(name):
@@ -107,18 +115,23 @@ def command(test, settings) -> list:
     if settings.get("traffic_class") is not None:
         argv += [f"--tclass={settings['traffic_class']}"]
     if test["memory"] == "gpu":
-        return ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", *argv, f"--use_cuda={test['gpu']}"]
+        return [*rdma_gpus.environment(test["gpu_memory"]), *argv, *rdma_gpus.options(test["gpu_memory"], test["gpu"])]
     return argv
 
 
 def wrapped(argv, settings, limit_s, host) -> list:
-    """In the rail's VRF, line by line (a killed client has else printed nothing), as a step of the allocation where there is one."""
+    """In the rail's VRF, line by line (a killed client has else printed nothing), in our pod or as a step of our job where there is one.
+
+    The limit stands inside too: what began a step or entered a container may be killed, and what runs there does not hear of it.
+    """
     vrf = ["ip", "vrf", "exec", settings["vrf"]] if settings.get("vrf") else []
     argv = ["stdbuf", "-oL", *vrf, *argv]
+    if settings.get("container"):
+        return ["crictl", "exec", settings["container"], "timeout", "-k", "5", str(int(limit_s)), *argv]
     if not settings.get("slurm_job"):
         return argv
     step = ["srun", f"--jobid={settings['slurm_job']}", "--overlap", "--quiet", "-N1", "-n1", f"--nodelist={host.split('.')[0]}"]
-    return [*step, "timeout", "-k", "5", str(int(limit_s)), *argv]  # killing srun alone may leave its step behind
+    return [*step, "timeout", "-k", "5", str(int(limit_s)), *argv]
 
 
 # --- a round --------------------------------------------------------------------------------------------------------------------------
@@ -126,6 +139,7 @@ def wrapped(argv, settings, limit_s, host) -> list:
 
 def serve(work, plan, host) -> list:
     """Start the servers."""
+    work.sleep(plan["settings"].get("start_after_s") or 0)
     for test in plan["tests"]:
         if test["role"] == "server":
             _start(work, plan, test, host, server=True)
@@ -135,6 +149,7 @@ def serve(work, plan, host) -> list:
 def measure(work, plan, host) -> list:
     """Run the clients and loopbacks; what they found."""
     entries, settings = [], plan["settings"]
+    work.sleep(settings.get("start_after_s") or 0)
     clients = [test for test in plan["tests"] if test["role"] == "client"]
     for test in clients:
         if test["together"]:
@@ -186,14 +201,19 @@ def _result(work, plan, test, timeout_s):
 def entry(plan, test, result) -> dict:
     """One test as it turned out."""
     told = {"gbps": None, "latency_us": None}
-    status, reason = _judge(test, result, told)
+    status, reason = _judge(test, result, told, plan["settings"]["client_s"])
     name, _, number = plan["round"].rpartition("-")
     kept = {**{key: test.get(key) for key in KEEP}, "traffic_class": plan["settings"].get("traffic_class")}
     return {"pass": name, "number": int(number), **kept, "status": status, "reason": reason, **told}
 
 
-def _judge(test, result, told):
+def _judge(test, result, told, limit_s):
     text = result.stdout + "\n" + result.stderr
+    if result.rc == 124 or (result.rc == 137 and result.duration_s >= limit_s):  # of the time limit inside a step or a pod
+        result = result._replace(reason="timeout")
+    outside = OUTSIDE.search(text)
+    if outside and "#bytes" not in text:
+        return "not_run", "the allocation: " + " ".join(outside[0].split())[:200]
     if result.reason in ("missing", "permission", "not_started", "not_recorded", "absent", "lost") or result.rc == 127:
         said = text.strip().splitlines()
         return "not_run", f"{result.reason or 'missing'}: {said[-1][:160]}" if said else result.reason or "missing"

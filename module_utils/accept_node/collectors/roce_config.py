@@ -1,6 +1,7 @@
 """How RoCE ports sort, pause and mark traffic: trust, DSCP, PFC, ECN, CNP, buffers, traffic class, MTU, and what would restore it at boot.
 
-ConnectX by mlnx_qos and sysfs, Broadcom by niccli, AMD by nicctl; the switch port by what it says over LLDP. It reads only: cma_roce_tos is not run, since it makes folders in
+ConnectX by mlnx_qos and sysfs, Broadcom by niccli, AMD by nicctl; the switch port by what it says over
+LLDP. It reads only: cma_roce_tos is not run, since it makes folders in
 configfs to read.
 """
 

@@ -114,7 +114,7 @@ def _line(line, found, side):
         found["waiting"] = True
     elif "address: LID" in line:
         return "remote_gid" if "remote" in line else "local_gid"
-    elif "CUDA" in line and "Perftest doesn't" not in line:
+    elif ("CUDA" in line and "Perftest doesn't" not in line) or "Using ROCm Device" in line:
         found["cuda"] = True
     gid = GID.match(line)
     if gid and side:

@@ -36,9 +36,20 @@ def test_commands():
     assert " ".join(rdma_bandwidth.command(TEST, recipe)).endswith("--report_gbits -x 3 --tclass=106")
     assert " ".join(rdma_bandwidth.command({**TEST, "verb": "write_lat"}, SETTINGS)) == "ib_write_lat -d mlx5_0 -F -s 2 -n 5000"
     assert "-q 1" in " ".join(rdma_bandwidth.command({**TEST, "kind": "incast"}, SETTINGS))
-    on_gpu = rdma_bandwidth.command({**TEST, "memory": "gpu", "gpu": 5}, SETTINGS)
-    assert on_gpu[:2] == ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"]
-    assert on_gpu[-1] == "--use_cuda=5"
+
+
+@pytest.mark.parametrize(
+    ("way", "begin", "end"),
+    [
+        ("cuda", ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"], ["--use_cuda=5"]),
+        ("cuda_dmabuf", ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"], ["--use_cuda=5", "--use_cuda_dmabuf"]),
+        ("rocm", ["ib_write_bw", "-d"], ["--use_rocm=5"]),
+        ("rocm_dmabuf", ["ib_write_bw", "-d"], ["--use_rocm=5", "--use_rocm_dmabuf"]),
+    ],
+)
+def test_the_memory_of_a_gpu(way, begin, end):
+    argv = rdma_bandwidth.command({**TEST, "memory": "gpu", "gpu": 5, "gpu_memory": way}, SETTINGS)
+    assert (argv[:2], argv[-len(end) :]) == (begin, end)
 
 
 def test_in_a_vrf_and_in_an_allocation():
@@ -46,6 +57,28 @@ def test_in_a_vrf_and_in_an_allocation():
     assert rdma_bandwidth.wrapped(["x"], {**SETTINGS, "vrf": "rail"}, 30, "n1") == ["stdbuf", "-oL", "ip", "vrf", "exec", "rail", "x"]
     step = rdma_bandwidth.wrapped(["x"], {**SETTINGS, "slurm_job": "4711"}, 30.5, "n1.cluster.example")
     assert " ".join(step) == "srun --jobid=4711 --overlap --quiet -N1 -n1 --nodelist=n1 timeout -k 5 30 stdbuf -oL x"
+    entered = rdma_bandwidth.wrapped(["x"], {**SETTINGS, "container": "ab12", "slurm_job": ""}, 30.5, "n1")
+    assert " ".join(entered) == "crictl exec ab12 timeout -k 5 30 stdbuf -oL x"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "srun: error: Unable to create step for job 4711: Invalid job id specified\n",
+        "srun: error: Unable to confirm allocation for job 4711: Invalid job id specified\nsrun: Check SLURM_JOB_ID.\n",
+        "srun: Force Terminated job 4711\n",
+        "slurmstepd: error: *** STEP 4711.3 ON n1 CANCELLED AT 2026-12-01T00:00:00 ***\n",
+        'time="2026-12-01T00:00:00Z" level=fatal msg="execing command in container: container is not running"\n',
+    ],
+)
+def test_an_allocation_that_is_gone_is_no_word_on_the_rail(said):
+    assert turned_out("", 1, "", said)[0] == "not_run"
+
+
+def test_a_test_that_fails_inside_a_step_has_failed():
+    text = (FIXTURES / "corner/no_devices.txt").read_text()
+    assert turned_out(text, 1, "", "srun: error: n1: task 0: Exited with exit code 1\n")[0] == "failed"
+    assert turned_out("", 124, "", "srun: error: n1: task 0: Exited with exit code 124\n")[0] == "hung"
 
 
 def turned_out(stdout, rc=0, reason="", stderr=""):
@@ -107,7 +140,11 @@ def capture(gpus=("0000:1b:00.0", "0000:43:00.0"), help_text="  --use_cuda=<id>\
         ],
         "trees": [
             {"root": "/sys/class/infiniband", "files": files, "links": links},
-            {"root": "/sys/bus/pci/devices", "files": {f"{gpu}/class": "0x030200\n" for gpu in gpus}, "links": bus},
+            {
+                "root": "/sys/bus/pci/devices",
+                "files": {f"{gpu}/{n}": t for gpu in gpus for n, t in (("class", "0x030200\n"), ("vendor", "0x10de\n"))},
+                "links": bus,
+            },
         ],
     }
 
@@ -118,14 +155,74 @@ def test_devices_with_the_recipes_address_and_the_nearest_gpu():
     first = {"name": "mlx5_0", "state": "ACTIVE", "rate_gbps": 400.0, "link_layer": "Ethernet", "address": "10.0.1.7", "gpu": 1}
     assert found["devices"][0] == {**first, "gid": "0000:0000:0000:0000:0000:ffff:0a00:0107"}
     assert found["devices"][1]["gpu"] is None
-    assert found["perftest"] == {"installed": True, "version": "6.23", "cuda": True}
+    assert found["perftest"] == {"installed": True, "version": "6.23", "gpu_memory": "cuda"}
 
 
 def test_no_rdma_at_all():
     node = ReplayNode({"trees": [{"root": "/sys/class/infiniband", "files": {}, "reason": "missing"}]})
     assert rdma_bandwidth.discover(Gather(node))["devices"] == []
     gone = {"commands": [{"argv": ["ib_write_bw", "--help"], "rc": None, "reason": "missing"}], **{"trees": capture()["trees"]}}
-    assert rdma_bandwidth.discover(Gather(ReplayNode(gone)))["perftest"] == {"installed": False, "version": None, "cuda": False}
+    assert rdma_bandwidth.discover(Gather(ReplayNode(gone)))["perftest"] == {"installed": False, "version": None, "gpu_memory": "none"}
+
+
+def machine(
+    vendor, trees=(), help_text="  -d, --ib-dev=<dev>\n --use_cuda=<id>\n --use_cuda_dmabuf\n --use_rocm=<id>\n --use_rocm_dmabuf\n"
+):
+    """A node whose GPUs are all of that vendor."""
+    made = capture(help_text=help_text)
+    bus = made["trees"][1]["files"]
+    bus.update({name: vendor + "\n" for name in list(bus) if name.endswith("vendor")})
+    made["trees"] += [{"root": root, "files": files} for root, files in trees]
+    return Gather(ReplayNode(made))
+
+
+@pytest.mark.parametrize(
+    ("vendor", "trees", "help_text", "way"),
+    [
+        ("0x10de", [("/sys/module", {"nvidia_peermem/version": "580\n"})], None, "cuda"),
+        ("0x10de", [("/sys/module", {})], None, "cuda_dmabuf"),
+        ("0x10de", [("/sys/module", {})], "--ib-dev --use_cuda=<id>", "cuda"),
+        ("0x10de", [], "--ib-dev", "none"),
+        ("0x1002", [("/sys/kernel/mm/memory_peers", {"amdkfd/version": "1.0\n"})], None, "rocm"),
+        ("0x1002", [("/sys/kernel/mm/memory_peers", {})], None, "rocm_dmabuf"),
+        ("0x1002", [], "--ib-dev --use_cuda=<id>", "none"),
+        ("0x8086", [], None, None),
+    ],
+)
+def test_the_way_to_a_gpu_s_memory_is_said(vendor, trees, help_text, way):
+    given = {"help_text": help_text} if help_text else {}
+    assert rdma_bandwidth.discover(machine(vendor, trees, **given))["perftest"]["gpu_memory"] == way
+
+
+def test_rocm_counts_gpus_as_the_kernel_does():
+    places = {
+        "0": "simd_count 0\nlocation_id 0\n",
+        "1": "simd_count 1216\nlocation_id 17152\ndomain 0\n",
+        "2": "simd_count 1216\nlocation_id 6912\n",
+    }
+    kfd = ("/sys/class/kfd/kfd/topology/nodes", {name + "/properties": text for name, text in places.items()})
+    assert rdma_bandwidth.discover(machine("0x1002", [kfd]))["devices"][0]["gpu"] == 0  # 0000:43:00.0, second on the bus
+    short = (kfd[0], {"1/properties": places["1"]})
+    assert rdma_bandwidth.discover(machine("0x1002", [short]))["devices"][0]["gpu"] == 1
+
+
+def test_a_pod_s_tables_and_perftest_count():
+    made = capture()
+    inspect = ["crictl", "inspect", "--output", "go-template", "--template", "{{.info.pid}}", "ab12"]
+    made["commands"] = [
+        {"argv": inspect, "rc": 0, "stdout": "4711\n"},
+        {"argv": ["crictl", "exec", "ab12", "ib_write_bw", "--help"], "rc": 0, "stdout": "  -d, --ib-dev=<dev>\n"},
+        {"argv": ["crictl", "exec", "ab12", "ib_write_bw", "--version"], "rc": 0, "stdout": "Version: 6.20\n"},
+    ]
+    made["trees"][0]["root"] = "/proc/4711/root/sys/class/infiniband"
+    found = rdma_bandwidth.discover(Gather(ReplayNode(made)), 3, "ab12")
+    assert (found["devices"][0]["address"], found["perftest"]) == ("10.0.1.7", {"installed": True, "version": "6.20", "gpu_memory": "none"})
+    made["commands"][1].update(rc=1, stdout="", stderr='level=fatal msg="exec: ib_write_bw: executable file not found in $PATH"\n')
+    gather = Gather(ReplayNode(made))
+    assert rdma_bandwidth.discover(gather, 3, "ab12")["perftest"]["installed"] is False
+    assert "not in the pod's image" in gather.errors[-1]["message"]
+    made["commands"][0].update(stdout="<no value>\n")
+    assert rdma_bandwidth.discover(Gather(ReplayNode(made)), 3, "ab12")["devices"] is None
 
 
 @pytest.fixture

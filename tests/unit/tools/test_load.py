@@ -138,7 +138,7 @@ def test_no_perftest_no_plan():
         if record["argv"][0] == "ib_write_bw":
             record.update(rc=None, stdout="", reason="missing")
     cluster.rdma()
-    assert cluster.facts["c-01"]["perftest"] == {"installed": False, "version": None, "cuda": False}
+    assert cluster.facts["c-01"]["perftest"] == {"installed": False, "version": None, "gpu_memory": "none"}
     assert cluster.plan["clusters"]["c"]["nodes"] == [f"c-{number:02}" for number in range(2, 9)]
 
 
@@ -212,7 +212,7 @@ def test_an_unknown_pass_is_named():
 def test_within_a_vrf_only_the_rails_own_address_will_do():
     data = {"devices": [{"name": "mlx5_0", "state": "ACTIVE", "rate_gbps": 400, "address": "10.1.0.1", "gpu": None}]}
     data["devices"].append({**data["devices"][0], "name": "mlx5_1", "address": None})
-    data["perftest"] = {"installed": True, "cuda": True}
+    data["perftest"] = {"installed": True, "gpu_memory": "cuda"}
     plan = rdma_plan.make({"a": {"cluster": "c", "address": "a"}}, {"a": data}, {**SETTINGS, "vrf": "rail"}, "quick", {})
     assert plan["clusters"]["c"]["devices"]["a"] == {"mlx5_0": {"address": "10.1.0.1", "gpu": None}}
 
