@@ -30,7 +30,9 @@ class Setting(NamedTuple):
 
 
 def layer(path: str) -> str:
-    """environment, profile, scheduler, container, ucx, script, home, etc, modules, or conf: the file that NCCL_CONF_FILE names."""
+    """One of LAYERS, or modules, kubernetes (a ConfigMap), or conf: the file that NCCL_CONF_FILE names."""
+    if path.startswith("ConfigMap "):
+        return "kubernetes"
     known = next((name for prefixes, name in LAYERS if path.startswith(prefixes)), None)
     return known or ("modules" if "modulefiles" in path or "lmod" in path else "conf")
 
@@ -63,7 +65,7 @@ def conflicts(data: dict, chosen: dict[str, Setting]) -> list:
     """[{name, finding}] of settings that stand in several files with different values: which wins, and over which."""
     others: dict[str, list] = {}
     for file in data.get("settings") or ():
-        if layer(file["from"]) in ("modules", "script", "container") or file["from"].startswith("/root/"):
+        if layer(file["from"]) in ("modules", "script", "kubernetes", "container") or file["from"].startswith("/root/"):
             continue
         for name, value in file["values"].items():
             if name in chosen and name.startswith(LIBRARY) and value != chosen[name].value:
@@ -87,8 +89,8 @@ def harmful(chosen: dict[str, Setting], catalog: list, form: str | None) -> list
 
 
 def on_request(data: dict) -> dict | None:
-    """{"from", "values"}: what the provider ships for those who load it, a module file or a script. None where there is none, or no one."""
-    files = [file for file in data.get("settings") or () if layer(file["from"]) in ("modules", "script") and file["values"]]
+    """{"from", "values"} of what the provider ships for those who load it: module file, script or ConfigMap. None where not one."""
+    files = [file for file in data.get("settings") or () if layer(file["from"]) in ("modules", "script", "kubernetes") and file["values"]]
     return {"from": files[0]["from"], "values": dict(files[0]["values"])} if len(files) == 1 else None
 
 

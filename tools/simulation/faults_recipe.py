@@ -57,6 +57,8 @@ def bare_recipe(node, rng):
 
 def class_not_forced(node, rng):
     """Near miss: rails on which the driver forces no traffic class; the library's settings name it"""
+    if not node.nics or node.nics[0].link_layer != "Ethernet":
+        raise LookupError("ports of Ethernet")
     for nic in node.nics:
         node.edits.append((f"{ROOT}/{nic.name}/tc/1/traffic_class", "", "\n"))
 

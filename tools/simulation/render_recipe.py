@@ -6,10 +6,12 @@ text of /etc/nccl.conf, `texts` {path: text} of other files, `found` [(path, tar
 
 from __future__ import annotations
 
+import json
 import re
 
 from accept_node.collectors import nccl_recipe as asked
 
+from .model_scheduler import is_head
 from .records import command, file, listing, missing_file, missing_listing
 
 SHELL, FRONT_END = "/etc/profile.d/nccl.sh", "eno1"
@@ -21,19 +23,36 @@ def render(node) -> dict:
     read = {path for path in (*asked.CONFS, *asked.MODULE_PATHS, *asked.MCA) if path not in ("/root/.nccl.conf", "/etc/nccl.conf")}
     texts = node.recipe.get("texts", {})
     containers = "enroot" if _enroot(node) else ""
+    access = node.scheduler == "kubernetes" and is_head(node)
     return {
         "commands": [
             command(asked.SETTINGS, _grepped(node), rc=2, duration_s=0.02),
             command(asked.FIND, "".join(f"{path}\t{target}\n" for path, target in _found(node)), rc=1, duration_s=0.02),
+            *(_config_maps(node) if access else []),
         ],
         "files": [
             *[missing_file(path) for path in sorted(read - set(texts))],
             *[file(path, text) if text is not None else missing_file(path) for path, text in sorted(texts.items())],
         ],
         "listings": [
-            listing("/etc/enroot", ["environ.d", "enroot.conf", "hooks.d", "mounts.d"]) if containers else missing_listing("/etc/enroot")
+            listing("/etc/enroot", ["environ.d", "enroot.conf", "hooks.d", "mounts.d"]) if containers else missing_listing("/etc/enroot"),
+            listing("/etc/kubernetes", ["admin.conf", "kubelet.conf", "manifests", "pki"])
+            if access
+            else missing_listing("/etc/kubernetes"),
+            missing_listing("/root/.kube"),
         ],
     }
+
+
+def _config_maps(node):
+    """What the cluster offers pods: a map that they may load as their environment."""
+    kubectl = ["kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf"]
+    names = ["default      kube-root-ca.crt", "kube-system  coredns", "nvidia       nccl-recipe"]
+    found = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "data": {"NCCL_IB_QPS_PER_CONNECTION": "4", "note": "for large jobs"}})
+    return [
+        command([*kubectl, *asked.MAPS], "".join(name + "\n" for name in names), duration_s=0.2),
+        command([*kubectl, "get", "configmap", "nccl-recipe", "-n", "nvidia", "-o", "json"], found, duration_s=0.2),
+    ]
 
 
 def _enroot(node) -> bool:

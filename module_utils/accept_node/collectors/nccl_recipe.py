@@ -51,6 +51,9 @@ PARAMETERS = "/proc/driver/nvidia/params"
 TOPOLOGYD = "/var/run/nvidia-topologyd/virtualTopology.xml"  # the library loads it unasked
 PLUGIN = re.compile(r"lib(?:nccl|rccl)-(net|tuner|profiler|env|gin)[\w.\-]*\.so(?:\.[\d.]+)?$")
 PATH = re.compile(r"/(?!proc/|sys/|dev/)[\w.+\-/]{1,200}")
+MAPS = ["get", "configmaps", "-A", "--no-headers", "-o", "custom-columns=NS:.metadata.namespace,NAME:.metadata.name"]
+KUBECONFIGS = (("/etc/kubernetes", "admin.conf"), ("/root/.kube", "config"))  # where an administrator's access lies
+KEPT_MAPS = 4
 KEPT_FILES, KEPT_NAMES, KEPT = 24, 40, 24
 
 
@@ -59,6 +62,7 @@ def collect(gather) -> dict:
     shells = gather.command(SETTINGS, nccl_files.parse, ok=(0, 1, 2), timeout_s=20.0)
     found = gather.command(FIND, nccl_files.parse_found, ok=(0, 1), timeout_s=20.0)
     files = [{"from": path, "values": _few(values)} for path, values in sorted((shells or {"files": {}})["files"].items())]
+    files += _config_maps(gather)
     unread = [] if shells else ["shell, module and container files"]
     named = _named(files, "NCCL_CONF_FILE")
     confs, ignored = [], []
@@ -84,6 +88,22 @@ def collect(gather) -> dict:
         "topology": _topology(gather, confs + files, found),
         "driver_params": _parameters(gather),
     }
+
+
+def _config_maps(gather) -> list:
+    """What the cluster offers pods for the library, asked where an administrator's access lies; names of other maps are not kept."""
+    access = next((f"{folder}/{name}" for folder, name in KUBECONFIGS if name in (gather.names(folder, optional=True) or ())), None)
+    if access is None:
+        return []
+    kubectl = ["kubectl", "--kubeconfig", access]
+    listed = gather.command([*kubectl, *MAPS], nccl_files.parse_map_names, timeout_s=20.0, optional=True, strip=nccl_files.only_about)
+    found = []
+    for one in (listed or {"maps": []})["maps"][:KEPT_MAPS]:
+        argv = [*kubectl, "get", "configmap", one["name"], "-n", one["namespace"], "-o", "json"]
+        told = gather.command(argv, nccl_files.parse_map, timeout_s=20.0, strip=nccl_files.only_settings)
+        if told and told["values"]:
+            found.append({"from": f"ConfigMap {one['namespace']}/{one['name']}", "values": _few(told["values"])})
+    return found
 
 
 def _few(values):

@@ -9,12 +9,15 @@ hooks that print (`echo "A=1"`). Names of other programs are not kept.
 
 from __future__ import annotations
 
+import json
 import re
 
 from . import ParseError
 
 NAMES = r"(?:NCCL|RCCL|OFI_NCCL|UCX|OMPI_MCA|PMIX_MCA|FI|NVSHMEM|SHARP|HSA|RDMAV)_[A-Za-z0-9_]{1,80}"
 SETTING = re.compile(r"""(?:Environment=)?(?:[^#=$]{0,48}["'\s(])?(""" + NAMES + r""")["']?(?:\s*[=,]|\s)\s*(.*)""")
+ABOUT = re.compile(r"nccl|rccl|nvshmem", re.I)
+MAP = re.compile(r"([a-z0-9][a-z0-9.\-]{0,252})\s+([a-z0-9][a-z0-9.\-]{0,252})")
 MOUNT = re.compile(r"(/\S{0,120}(?:nccl|topo|gib)\S{0,80})\s+/\S+\s")
 
 
@@ -74,3 +77,43 @@ def parse_topology(text: str) -> dict:
     gpus = len(re.findall(r'<pci\s[^>]*class="0x03', text)) or len(re.findall(r"<gpu[\s>/]", text))
     nics = len(re.findall(r'<pci\s[^>]*class="0x02', text)) or len(re.findall(r"<net[\s>/]", text))
     return {"gpus": gpus, "nics": nics, "version": version.group(1) if version else None}
+
+
+def parse_map_names(text: str) -> dict:
+    """Lines of namespace and name of ConfigMaps: {"maps": [{"namespace", "name"}]} of those whose name speaks of a collective library."""
+    found = [MAP.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
+    if None in found:
+        raise ParseError(f"kubectl: no namespace and name in: {' '.join(text.split())[:120]!r}")
+    maps = [{"namespace": match.group(1), "name": match.group(2)} for match in found if ABOUT.search(match.group(2))]
+    return {"maps": maps}
+
+
+def only_about(text: str) -> str:
+    """The lines of ConfigMaps that speak of a collective library by their name; the names of others are nobody's business."""
+    return "".join(line + "\n" for line in text.splitlines() if ABOUT.search(line.split()[-1] if line.split() else ""))
+
+
+def parse_map(text: str) -> dict:
+    """A ConfigMap in JSON: {"values": {"NCCL_IB_TC": "106"}}, from keys that are such names and from lines of its files."""
+    try:
+        data = json.loads(text).get("data")
+    except (ValueError, AttributeError) as error:
+        raise ParseError(f"kubectl: no ConfigMap: {' '.join(text.split())[:80]!r}") from error
+    values = {}
+    for key, value in sorted((data or {}).items()) if isinstance(data or {}, dict) else ():
+        if re.fullmatch(NAMES, key):
+            values[key] = str(value)[:200]
+            continue
+        for line in str(value).splitlines():
+            match = SETTING.match(line)
+            if match:
+                values[match.group(1)] = _word(match.group(2))
+    return {"values": values}
+
+
+def only_settings(text: str) -> str:
+    """A ConfigMap in JSON without anything but what sets a name of these libraries."""
+    try:
+        return json.dumps({"data": parse_map(text)["values"]}) + "\n"
+    except ParseError:
+        return ""

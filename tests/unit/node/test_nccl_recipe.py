@@ -8,13 +8,17 @@ import subprocess
 import pytest
 from accept_node.collectors import nccl_recipe as asked
 from accept_node.envelope import collect
-from accept_node.node import ReplayNode
+from accept_node.node import RecordingNode, ReplayNode
 from accept_node.parsers import nccl_files
 
 
-def node(settings="", found="", files=(), enroot=False, **rest):
-    def command(argv, stdout):
-        return {"at_s": 0.0, "argv": argv, "rc": 1, "stdout": stdout, "stderr": "", "duration_s": 0.01, "reason": ""}
+def listing(path, names):
+    return {"at_s": 0.0, "path": path, "names": list(names), "reason": "" if names else "missing"}
+
+
+def node(settings="", found="", files=(), enroot=False, kubernetes=(), maps=(), **rest):
+    def command(argv, stdout, rc=0):
+        return {"at_s": 0.0, "argv": argv, "rc": rc, "stdout": stdout, "stderr": "", "duration_s": 0.01, "reason": ""}
 
     texts = dict.fromkeys((*asked.CONFS, *asked.MODULE_PATHS, *asked.MCA, asked.PARAMETERS))
     texts.update(files)
@@ -23,14 +27,12 @@ def node(settings="", found="", files=(), enroot=False, **rest):
             "schema": 1,
             "recorded_at_s": 0.0,
             "identity": {},
-            "commands": [command(asked.SETTINGS, settings), command(asked.FIND, found)],
+            "commands": [command(asked.SETTINGS, settings), command(asked.FIND, found), *(command(*one) for one in maps)],
             "files": [
                 {"at_s": 0.0, "path": path, "text": text, "reason": "" if text is not None else "missing"} for path, text in texts.items()
             ],
             "trees": [],
-            "listings": [
-                {"at_s": 0.0, "path": "/etc/enroot", "names": ["mounts.d"] if enroot else [], "reason": "" if enroot else "missing"}
-            ],
+            "listings": [listing("/etc/enroot", ["mounts.d"] * enroot), listing("/etc/kubernetes", kubernetes), listing("/root/.kube", [])],
             **rest,
         }
     )
@@ -132,3 +134,25 @@ def test_the_commands_only_read():
     assert asked.SETTINGS[0] == "grep"
     assert asked.FIND[0] == "find"
     assert not re.search(r"-(?:exec|delete|ok|fprint|fls)", " ".join(asked.FIND))
+
+
+KUBECTL = ["kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf"]
+ONE = [*KUBECTL, "get", "configmap", "nccl-recipe", "-n", "nvidia", "-o", "json"]
+
+
+def test_maps_for_pods_are_read_where_an_administrators_access_lies():
+    secret = '{"data": {"NCCL_IB_TC": "106", "password": "hunter2", "x.sh": "export TOKEN=abc\\nexport NCCL_IB_SL=1"}}'
+    replay = RecordingNode(
+        node(kubernetes=["admin.conf"], maps=[([*KUBECTL, *asked.MAPS], "team-a payroll\nnvidia nccl-recipe\n"), (ONE, secret)])
+    )
+    data = collect("nccl_recipe", asked.collect, replay)["data"]
+    assert data["settings"] == [{"from": "ConfigMap nvidia/nccl-recipe", "values": {"NCCL_IB_SL": "1", "NCCL_IB_TC": "106"}}]
+    kept = str(replay.capture)
+    assert "payroll" not in kept
+    assert "hunter2" not in kept
+    assert "TOKEN" not in kept
+
+
+def test_no_access_no_question():
+    _, envelope = read()
+    assert not [source for source in envelope["sources"] if source["what"].startswith("kubectl")]
