@@ -115,7 +115,10 @@ def judge(curve: Curve) -> dict:
     if len(sizes) < 4:
         return {**found, "dips": None, "passing": None, "notches": None, "resolution_pct": None, "jagged": None, "time_falls": None}
     dips = curve_dips.find(busbw, sizes)
-    return {**found, **dips, "jagged": curve_dips.jagged(busbw, sizes), "time_falls": _falls(sizes, np.median(times, axis=0))}
+    told = [(dip["from_bytes"], dip["to_bytes"]) for kind in ("dips", "passing") for dip in dips[kind]]
+    rest = np.array([not any(low <= size <= high for low, high in told) for size in sizes])  # a dip is no news twice
+    falls = _falls(sizes[rest], np.median(times, axis=0)[rest])
+    return {**found, **dips, "jagged": curve_dips.jagged(busbw, sizes), "time_falls": falls}
 
 
 def _pct(deviation):

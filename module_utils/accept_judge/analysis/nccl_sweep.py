@@ -12,22 +12,20 @@ WRONG = ("wrong_out", "wrong_in")
 PLOTTED = ("dips", "passing", "notches", "switches", "jagged")
 SETTLED = 8 * 2**30  # bytes: at such messages published floors were measured, and below them a curve may still rise
 RECIPES = ("provider", "ours")
-NOTHING = {
-    "pct_of_expected": "nothing says what it should reach",
-    "behind_peers_at_least_pct": "no other world of this size was run twice on other nodes",
-    "lost_per_doubling_pct": "no smaller world of its kind",
-}
 FEW = "fewer than four sizes: no shape to judge"
 
 
 def analyse(data: dict, run) -> dict:
     """launches: [{name, finding}]: "none" or what kept a launch from its end; null where that was not the cluster's doing
     corruption: [{name, wrong}] of each world: wrong values; null where they were not checked
-    worlds: [{name, scope, nodes, repeats, missing, dips, passing, notches, jagged, time_falls, spread_pct, sag_at_least_pct,
-        plateau_gbytes_s, expected_gbytes_s, expected_from, pct_of_expected, behind_peers_at_least_pct, lost_per_doubling_pct, latency_us,
-        knee_bytes}]; texts where people read them, null with `<key>_reason`
+    sizes: [{name, missing}] of each launch that came through: sizes asked for without a result
+    worlds: [{name, scope, nodes, repeats, dips, passing, notches, jagged, time_falls, spread_pct, sag_at_least_pct,
+        plateau_gbytes_s, expected_gbytes_s, expected_from, pct_of_expected, latency_us, knee_bytes}]; texts
+        where people read them, null with `<key>_reason`
     plots: one for each collective and mode, as the report draws them
-    unexpected: names of collectives and scopes for which nothing says what they should reach
+    peers: [{name, behind_at_least_pct}] of worlds that have others of their size; growth: [{name, lost_per_doubling_pct}] of those that
+        have smaller ones
+    unexpected: [{name}] of collectives and scopes for which nothing says what they should reach
     slow_worlds: names of worlds that a search should look at; culprits: [{name, finding}] of that search, null where there was none
     and what transport.judge returns
     """
@@ -35,18 +33,19 @@ def analyse(data: dict, run) -> dict:
     carried = transport.judge(sweep, transport.surroundings(run))
     judged = _judged(data, sweep)
     worlds = [_world(curve, found, data, carried["transport_unjudged"], sweep) for curve, found in judged]
-    _beside(worlds, judged, run)
+    beside = _beside(worlds, judged, run)
     launches = [_launch(one, data["columns"]) for one in sweep]
-    slow = _slow(worlds, launches, sweep)
+    slow = _slow(worlds, beside["peers"], launches, sweep)
+    unknown = {f"{world['collective']} {world['scope']}" for world in worlds if world["scope"] and not world["expected_from"]}
     return {
         **carried,
         "launches": launches,
+        "sizes": [_sizes(one) for one in sweep if one["status"] == "ok" or (one.get("cause") == "output" and one["rows"])],
         "corruption": _corruption(data["columns"], data["runs"]),
         "worlds": worlds,
         "plots": _plots(worlds, judged),
-        "unexpected": sorted(
-            {f"{world['collective']} {world['scope']}" for world in worlds if world["scope"] and not world["expected_from"]}
-        ),
+        "unexpected": [{"name": name} for name in sorted(unknown)],
+        **beside,
         "slow_worlds": slow,
         **_culprits(data, run, slow),
     }
@@ -79,6 +78,15 @@ def _launch(one, columns) -> dict:
     return {**told, "finding": what}
 
 
+def _sizes(one) -> dict:
+    """Sizes that a launch was asked for and has no time for. Small ones that the tools round to others, or to none, are not missed."""
+    have = [row[0] for row in one["rows"] if row[1] is not None or row[3] is not None]
+    low, high = one.get("min_bytes") or 1, one.get("max_bytes") or 0
+    asked = [low << power for power in range(64) if max(low, curves.ALIGNED * one["ranks"]) <= low << power <= high]
+    lacking = [size for size in asked if not any(size / 2 < there <= size for there in have)]
+    return {"name": f"{name_of(one)}, repeat {one['repeat'] + 1}", "missing": [size_text(size) for size in lacking]}
+
+
 def _wrong(one, columns) -> int | None:
     """How many values were wrong; None where they were not checked."""
     places = [columns.index(name) for name in WRONG]
@@ -90,6 +98,8 @@ def _corruption(columns, runs) -> list:
     """Wrong values of each set of nodes. A larger world with wrong values tells nothing new beside a smaller one inside it."""
     wrong: dict = {}
     for one in runs:
+        if not one["rows"]:
+            continue  # why there are none is said elsewhere
         count = _wrong(one, columns)
         key = one["collective"], frozenset(one["nodes"])
         known = wrong.setdefault(key, {"name": f"{one['collective']} on {one['node_set']}", "wrong": None})
@@ -115,7 +125,6 @@ def _world(curve, shape, data, refused, sweep) -> dict:
         "nodes": len(curve.nodes),
         "ranks": curve.ranks,
         "repeats": curve.busbw.shape[1],
-        "missing": [size_text(size) for size in curves.missing(curve, data["plan"]["sizes"])],
         "knee_bytes": shape["knee_bytes"],
         "latency_us": latency and round(latency["mean"], 2),
         "plateau_gbytes_s": _interval(plateau),
@@ -136,8 +145,9 @@ def _world(curve, shape, data, refused, sweep) -> dict:
     return {**told, **values, "refused": (whys or [""])[0], "silent": (silent or [""])[0]}
 
 
-def _beside(worlds, judged, run) -> None:
-    """Adds scope, expectation, peers and losses of growth to each world."""
+def _beside(worlds, judged, run) -> dict:
+    """Adds scope and expectation to each world; returns peers and growth."""
+    beside: dict = {"peers": [], "growth": []}
     domains, rate = _domains(run), _rate(run.wanted)
     scopes = [curve_worlds.scope_of(curve, domains) for curve, _ in judged]
     peers = curve_worlds.behind_peers(judged, scopes)
@@ -152,16 +162,22 @@ def _beside(worlds, judged, run) -> None:
         wrong, silent = world.pop("refused"), world.pop("silent")
         settled = shape["plateau"]["reached"] or curve.sizes[-1] >= SETTLED
         short = "" if settled else f"its largest message, {size_text(int(curve.sizes[-1]))}, is short of its plateau"
-        loss, why = peers.get(place), wrong or silent or short
-        values = {
-            "pct_of_expected": (wanted and not why and _pct(shape["plateau"], wanted.gbytes_s), why),
-            "behind_peers_at_least_pct": (loss and not wrong and round(loss["low_pct"], 1), wrong),
-            "lost_per_doubling_pct": (None if wrong or short else growth.get(place), wrong or short),
-        }
-        for key, (value, why) in values.items():
-            world[key] = None if value is False else value
-            if world[key] is None:
-                world[key + "_reason"] = f"not judged: {why}" if why else NOTHING[key]
+        why = wrong or silent or short
+        world["pct_of_expected"] = _pct(shape["plateau"], wanted.gbytes_s) if wanted and not why else None
+        if world["pct_of_expected"] is None:
+            world["pct_of_expected_reason"] = f"not judged: {why}" if why else "nothing says what it should reach"
+        if place in peers:
+            loss = peers[place] if not wrong else None
+            why = f"not judged: {wrong}" if wrong else "one repeat: nothing says how far worlds differ by chance"
+            beside["peers"].append({"name": world["name"], **_told("behind_at_least_pct", loss and round(loss["low_pct"], 1), why)})
+        if place in growth:
+            value, why = (None if wrong or short else growth[place]), f"not judged: {wrong or short}"
+            beside["growth"].append({"name": world["name"], **_told("lost_per_doubling_pct", value, why)})
+    return beside
+
+
+def _told(key, value, why) -> dict:
+    return {key: value, **({key + "_reason": why} if value is None else {})}
 
 
 def _domains(run) -> dict:
@@ -247,13 +263,14 @@ def _short(value):
     return float(f"{value:.4g}") if value == value else None
 
 
-def _slow(worlds, launches, sweep) -> list:
+def _slow(worlds, peers, launches, sweep) -> list:
     """Worlds of more than one node that hang, break, or are slower than they should be."""
     named = [name_of(one) for one, launch in zip(sweep, launches) if launch["finding"] not in ("none", None) and len(one["nodes"]) > 1]
+    behind = {one["name"] for one in peers if (one["behind_at_least_pct"] or 0) > curves.LOSS}
     for world in worlds:
-        pct, behind = world["pct_of_expected"], world["behind_peers_at_least_pct"]
+        pct = world["pct_of_expected"]
         short = pct is not None and (pct[1] if isinstance(pct, list) else pct) < 100
-        if world["nodes"] > 1 and (short or (behind is not None and behind > curves.LOSS)):
+        if world["nodes"] > 1 and (short or world["name"] in behind):
             named.append(world["name"])
     return list(dict.fromkeys(named))
 
