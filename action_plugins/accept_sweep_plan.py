@@ -55,9 +55,9 @@ class ActionModule(ActionBase):
             made = recipe.of_run(self.run_dir, self.standards.folder, self.run_dir / "contract.yml")
             for cluster in self.contract.data["clusters"]:
                 view = sweep_facts.view(self.run_dir, self.record, self.standards, self.contract, cluster)
-                facts, refused = sweep_facts.cluster(
-                    view, cluster, args["settings"], task_vars, recipe.environment(made.get(cluster["name"]))
-                )
+                golden = made.get(cluster["name"])
+                settings = {**args["settings"], "provider_env": args["settings"].get("provider_env") or recipe.offered(golden)}
+                facts, refused = sweep_facts.cluster(view, cluster, settings, task_vars, recipe.environment(golden))
                 if refused:
                     self._refuse(plan, cluster["name"], facts, refused)
                 elif facts:

@@ -237,6 +237,11 @@ def environment(made: dict | None) -> dict[str, str]:
     return {line["name"]: line["value"] for line in made["lines"]} if made else {}
 
 
+def offered(made: dict | None) -> dict[str, str]:
+    """What the provider ships for those who load it, for runs in the mode `provider`."""
+    return dict(((made or {}).get("provider") or {}).get("values") or {})
+
+
 def conf(made: dict) -> str:
     """The recipe as a conf file of the library. The library takes plain NAME=VALUE lines, and knows only its own names."""
     text = [f"# {made['title']}. Reasons: recipe/README.md of the run."]

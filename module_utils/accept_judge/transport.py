@@ -6,7 +6,9 @@ Logs are the summaries of accept_node/parsers/nccl_debug.py.
 
 from __future__ import annotations
 
-from . import nccl_gid, transport_recipe
+from dataclasses import replace
+
+from . import nccl_gid, recipe, transport_recipe
 from .nodesets import fold
 
 MEANT = {"infiniband": ("ib", "ib_or_roce"), "roce": ("roce", "gib", "ib_or_roce"), "efa": ("efa",)}
@@ -25,7 +27,14 @@ def surroundings(run) -> dict:
         domain = (inventory or {}).get("nvlink_domain")
         domains[host] = domain if isinstance(domain, str) and domain != "none" else None
         predicted[host] = _predicted(gids, (run.fact(host, "version_audit").data or {}), run.context.get("vendor"))
-    return {**run.context, "domains": domains, "predicted": predicted, "gain_pct": run.wanted.key("nccl.recipe_gain_pct").value}
+    made = recipe.of_node(replace(run, envelope={"host": run.hosts[0]}, own={})) if run.hosts else None
+    return {
+        **run.context,
+        "domains": domains,
+        "predicted": predicted,
+        "gain_pct": run.wanted.key("nccl.recipe_gain_pct").value,
+        "nothing_to_set": made is not None and not made["lines"],
+    }
 
 
 def _predicted(data, versions, vendor) -> dict:

@@ -22,7 +22,8 @@ def verdict(seen: list, context: dict) -> dict:
     for run, transport in seen:
         if run["mode"] in MODES and len(run["nodes"]) > 1:
             worlds[len(run["nodes"])].append((run, transport))
-    compared = [size for size, runs in worlds.items() if {"bare", "ours"} <= {run["mode"] for run, _ in runs}]
+    wanted = {"bare"} if context.get("nothing_to_set") else {"bare", "ours"}  # where our recipe is empty, bare is ours
+    compared = [size for size, runs in worlds.items() if wanted <= {run["mode"] for run, _ in runs}]
     if not compared:
         return _unknown("there is no world of several nodes that was run both bare and with our recipe")
     runs = worlds[max(compared)]

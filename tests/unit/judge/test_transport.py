@@ -179,6 +179,13 @@ def test_a_recipe_is_not_judged_without_comparison():
     assert "bare" in alone["recipe_verdict_reason"]
 
 
+def test_where_our_recipe_is_empty_bare_is_ours():
+    empty = {"nothing_to_set": True}
+    assert judged(run_of(network(), mode="bare"), **empty)["recipe_verdict"] == "out_of_the_box"
+    hung = judged(run_of(network(), mode="bare", status="hang", reason="no row after 30 s"), **empty)
+    assert (hung["recipe_verdict"], "no row" in hung["recipe_verdict_reason"]) == ("none", True)
+
+
 def test_bare_sockets_are_the_recipes_business_where_a_recipe_was_run():
     sockets = network(name="Socket", hcas="")
     found = judged(run_of(sockets, mode="bare", busbw=2.0), run_of(network(), mode="ours"))
