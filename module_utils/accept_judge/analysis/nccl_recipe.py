@@ -37,6 +37,7 @@ def analyse(data: dict, run) -> dict:
         "recipe_conf_file": _conf_file(data),
         **_containers(data, chosen),
         "recipe_gap": made and _gap(made, chosen),
+        "recipe_gap_reason": "" if made else "there is no golden recipe for this transport, form and vendor (standards/recipes/nccl)",
         "fabric_libraries": fabric_libraries.judge(
             run.standards.catalogs["fabric_libraries"]["libraries"], facts, run.context.get("vendor"), wanted
         ),
