@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from accept_node import discreet
+from accept_node.collectors.ib_links import unpack
 
 from . import documents, evidence, rail_map
 from .cabling import End, Seen, compare, switch_name, unfamiliar
@@ -131,7 +132,7 @@ def _links(swept):
     if not subnets:
         return {}, {}, "the host in group head has no active InfiniBand port to sweep the fabric from"
     problems = [f"the fabric could not be listed: {subnet['listed_reason']}" for subnet in subnets if not subnet["listed"]]
-    links = [link for subnet in subnets for link in subnet["host_links"] or ()]
+    links = [link for subnet in subnets for link in unpack(subnet)["host_links"] or ()]
     named = {}
     for link in links:
         host, _, port = (link["host"] or "").partition(" ")

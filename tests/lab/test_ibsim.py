@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from accept_judge.analysis import ib_fabric as judged_fabric
+from accept_node.collectors import ib_links
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -31,7 +32,7 @@ def collect(fabric, host, concerns="ib_fabric", window_s=0.5):
 
 def subnet_of(found):
     (subnet,) = found["ib_fabric"]["data"]["subnets"]
-    return subnet
+    return ib_links.unpack(subnet)
 
 
 @pytest.fixture(scope="module")

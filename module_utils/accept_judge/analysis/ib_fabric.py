@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from accept_node import discreet
+from accept_node.collectors.ib_links import unpack
 
 from .. import fabric as fabrics
+from ..attested import attested
 from ..cabling import End, switch_name
 
 ERRORS = ("SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors", "PortRcvRemotePhysicalErrors")
@@ -19,23 +21,22 @@ DISCARDS = ("PortXmitDiscards",)
 NO_PORT = "the host in group head has no active InfiniBand port to ask the fabric from"
 LISTS = ("narrow_links", "slow_links", "unsettled_links", "uneven_uplinks", "hosts_missing", "errors_growing", "discards_growing")
 FULL_WIDTH = 4  # lanes of a cable; a port of a split cable has two, and so have all of its kind
-MANAGED = (
-    "what only the provider can show: the subnet manager's configuration (M_Key, SA, VS and CC keys, allowed GUIDs, trust of SA queries)"
-)
+WORD = "ufm_secure_profile"  # the attestation that says what no node can see of the keys
 
 
 def analyse(data: dict, run) -> dict:
     """Lists of texts by the names in LISTS, null with a reason where not known; subnets_without_sm, sm_standbys; foreign_hosts (count),
-    foreign_ports_read (count), sa_pkey_tables ("refused", "answered"), management_keys (false: not set; else null, the provider's to show).
+    foreign_ports_read (count), sa_pkey_tables ("refused", "answered"), management_keys (false: level 0 is seen here, or the
+    provider says so; true: a level is seen and the provider has put the rest in writing; else null).
     """
-    subnets = data.get("subnets")
+    subnets = data.get("subnets") and [unpack(subnet) for subnet in data["subnets"]]
     if not subnets:
         reason = NO_PORT if subnets == [] else "the ports of the host in group head were not measured"
         return _unknown(
             (*LISTS, "subnets_without_sm", "sm_standbys", "foreign_hosts", "foreign_ports_read", "sa_pkey_tables"), reason
-        ) | _keys([])
+        ) | _keys([], run)
     fleet = fabrics.of(run)
-    facts = {**_managers(subnets), **_tables(subnets), **_keys(subnets)}
+    facts = {**_managers(subnets), **_tables(subnets), **_keys(subnets, run)}
     unlisted = [subnet for subnet in subnets if not subnet["listed"]]
     if unlisted:
         reason = f"the fabric could not be listed from {unlisted[0]['from']}: {unlisted[0]['listed_reason']}"
@@ -242,11 +243,20 @@ def _tables(subnets) -> dict:
     return {"sa_pkey_tables": "answered" if "answered" in said else "refused"}
 
 
-def _keys(subnets) -> dict:
-    """Protection level 0 lets anybody read and write ports; whether there is a key behind a higher one, only the provider can show."""
-    if any(subnet["mkey_protect_bits"] == 0 for subnet in subnets):
+def _keys(subnets, run) -> dict:
+    """Protection level 0 lets anybody read and write ports, whoever says what. Of the keys behind a higher one there is only a word."""
+    levels = [subnet["mkey_protect_bits"] for subnet in subnets]
+    if 0 in levels:
         return {"management_keys": False}
-    return _unknown(["management_keys"], MANAGED)
+    said = attested(run, WORD)
+    if said[WORD] is None:
+        return _unknown(["management_keys"], "only the provider can show it: " + said[WORD + "_reason"])
+    if not said[WORD].startswith("holds"):
+        return {"management_keys": False}
+    if not levels or None in levels:
+        why = next((subnet["mkey_protect_bits_reason"] for subnet in subnets if subnet["mkey_protect_bits"] is None), NO_PORT)
+        return _unknown(["management_keys"], f"the provider's word is there, and the protection level was not read: {why}")
+    return {"management_keys": True}
 
 
 def _foreign(subnets, who, run) -> dict:

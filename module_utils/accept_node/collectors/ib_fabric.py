@@ -43,7 +43,7 @@ def collect(gather) -> dict:
         data["subnets"].append(_subnet(asker, port, guid))
         reached |= {link["guid"] for link in data["subnets"][-1]["host_links"] or ()} or {guid}
     _errors(asker, data["subnets"])
-    return data
+    return {**data, "subnets": [ib_links.pack(subnet) for subnet in data["subnets"]]}
 
 
 def _guids(gather) -> dict:

@@ -76,10 +76,10 @@ class Run:
         change(envelope["data"])
         self.put(host, concern, envelope)
 
-    def judge(self, host, concern="cabling") -> dict:
+    def judge(self, host, concern="cabling", **said) -> dict:
         """The data of a host with what the analysis adds."""
         envelope = self.envelope(host, concern)
-        context = {"sku": self.nodes[0].sku, "transport": self.nodes[0].transport}
+        context = {"sku": self.nodes[0].sku, "transport": self.nodes[0].transport, **said}
         lookup = wanted.Lookup(STANDARDS, None, self.kind, self.nodes[0].sku, "", None)
         view = types.SimpleNamespace(standards=STANDARDS, context=context, envelope=envelope, wanted=lookup, run_dir=self.folder)
         return analysis.enrich(concern, envelope["data"], view)

@@ -43,6 +43,26 @@ def test_a_healthy_fabric_has_no_finding_and_asks_for_the_keys(run):
     assert data["sa_pkey_tables"] == "refused"
     assert data["management_keys"] is None
     assert "only the provider can show" in data["management_keys_reason"]
+    assert "attestations.ufm_secure_profile" in data["management_keys_reason"]
+
+
+@pytest.mark.parametrize(
+    ("holds", "fault", "bits", "keys"),
+    [
+        (True, [], None, True),
+        (False, [], None, False),
+        (True, [{"fault": "no_management_key", "hosts": "ib-02"}], None, False),
+        (True, [], "unread", None),
+    ],
+)
+def test_the_provider_s_word_on_the_keys_never_outweighs_what_is_seen(run, holds, fault, bits, keys):
+    made = run("ib", fault)
+    if bits:
+        made.say("ib-01", "ib_fabric", lambda data: data["subnets"][0].update(mkey_protect_bits=None, mkey_protect_bits_reason="no umad"))
+    word = {"holds": holds, "by": "provider", "date": "2026-11-20", "document": "profile"}
+    data = made.judge("ib-01", "ib_fabric", attestations={"ufm_secure_profile": word})
+    assert data["management_keys"] is keys
+    assert keys is not None or "no umad" in data["management_keys_reason"]
 
 
 OF_CABLES = {

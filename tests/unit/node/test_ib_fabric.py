@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from accept_node.collectors import cabling, ib_fabric
+from accept_node.collectors import cabling, ib_fabric, ib_links
 from accept_node.envelope import Gather
 from accept_node.node import ReplayNode
 
@@ -55,7 +56,8 @@ HEALTHY = [
 
 def swept(commands=HEALTHY, **options):
     gather = Gather(machine(commands, **options))
-    return ib_fabric.collect(gather), gather
+    data = ib_fabric.collect(gather)
+    return {**data, "subnets": data["subnets"] and [ib_links.unpack(subnet) for subnet in data["subnets"]]}, gather
 
 
 def without(*argvs):
@@ -197,3 +199,26 @@ def test_no_rdma_device_is_a_measured_absence():
     )
     assert cabling.collect(Gather(missing)) == {"ports": [], "neighbours_by": "none"}
     assert ib_fabric.collect(Gather(missing))["subnets"] == []
+
+
+def test_links_are_kept_in_short_and_nothing_is_lost():
+    kind = {"state": "active", "phys_state": "linkup", "width": "4X", "speed_gbps": 106.25, "could_be_width": None, "could_be_gbps": None}
+    leaf = {"guid": "0xa", "name": "leaf", "lid": 1, "connected": 2, "open": 0}
+
+    def link(host, **more):
+        at = {"guid": "0xfeed", "lid": 7, "port": 1, "switch": "0xa", "switch_name": "leaf", "switch_port": 3}
+        return {"host": host, **at, **kind, **more}
+
+    hosts = [link("kin-1 mlx5_0"), link("kin-1 mlx5_1", width="2X"), link("alone"), link(None), link("a b c"), link("ends ")]
+    hosts.append(link("kin-2 mlx5_0", switch=None, switch_name=None, lid=None))
+    hosts.append(link("kin-3 mlx5_0", switch="0xa", switch_name="another name"))
+    between = [{"a": "0xa", "a_port": 1, "b": "0xnot-listed", "b_port": 2, **kind}]
+    subnet = {"from": "mlx5_0/1", "switches": [leaf], "host_links": hosts, "switch_links": between}
+    packed = ib_links.pack(subnet)
+    assert len(packed["kinds"]) == 2
+    back = ib_links.unpack(json.loads(json.dumps(packed)))
+    assert sorted(map(repr, back.pop("host_links"))) == sorted(map(repr, hosts))
+    assert back == {key: value for key, value in subnet.items() if key != "host_links"}
+    assert ib_links.unpack(subnet) == subnet
+    unknown = {"host_links": None, "switch_links": None, "switches": None}
+    assert ib_links.unpack(ib_links.pack(unknown))["host_links"] is None
