@@ -67,6 +67,7 @@ def build(spec) -> list:
     for cluster in spec["clusters"]:
         of_cluster = list(_cluster(cluster, spec.get("seed", 0)))
         control_of(cluster, of_cluster, recorded_at_s(spec))
+        of_cluster[0].control.collectives = bool(cluster.get("collectives"))
         fabric_of(cluster, of_cluster)
         nodes += of_cluster
     by_name = {node.name: node for node in nodes}

@@ -9,6 +9,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from . import (
     faults_burn,
     faults_cabling,
+    faults_collectives,
     faults_fabric,
     faults_gpu,
     faults_health,
@@ -40,6 +41,7 @@ def registry() -> dict:
             faults_isolation,
             faults_load,
             faults_burn,
+            faults_collectives,
             faults_recipe,
         )
         for name, function in vars(module).items()

@@ -79,6 +79,7 @@ class Control:
     policy_state: str = "ready"
     rdma: str = "rdma/rdma_shared_device_a"
     compute_domain: bool = True
+    collectives: bool = False  # has the head's capture launches of collectives? They are the largest part of it
     denied: set = field(default_factory=set)  # beginnings of paths that RBAC denies
 
 

@@ -11,6 +11,7 @@ from . import (
     common,
     edits,
     render_burn,
+    render_collectives,
     render_fabric,
     render_gpu,
     render_hardware,
@@ -31,6 +32,7 @@ from .records import command, hung, merge
 
 RENDERERS = (
     render_burn.render,
+    render_collectives.render,
     render_fabric.render,
     render_gpu.render,
     render_hardware.render,
