@@ -66,7 +66,7 @@ def judge(runs: list, context: dict) -> dict:
     return {
         "transports": _alike(counted),
         "transport_gpudirect": _gpudirect(logs),
-        "transport_hcas": _hcas(logs),
+        "transport_hcas": _hcas([run for run in logs if not _searching(run)]),
         "transport_versions": _versions(logs),
         "transport_gids": _gids(logs, context) if context.get("transport") == "roce" else [],
         "transport_warnings": _warnings(logs),
@@ -74,8 +74,13 @@ def judge(runs: list, context: dict) -> dict:
         "transport_unjudged": {
             run["name"]: verdict["finding"] or verdict["reason"] for run, verdict in seen if verdict["finding"] != "none"
         },
-        **transport_recipe.verdict(seen, context),
+        **transport_recipe.verdict([(run, verdict) for run, verdict in seen if not _searching(run)], context),
     }
+
+
+def _searching(run) -> bool:
+    """A launch of the search for a bad node: it may have one rail only, on purpose."""
+    return bool(run.get("round"))
 
 
 def _verdict(run, context) -> dict:

@@ -144,6 +144,11 @@ def test_versions_and_hcas_that_differ():
     ]
 
 
+def test_a_search_on_one_rail_is_no_lack_of_adapters():
+    found = judged(run_of(network()), run_of(network(hcas="[0]mlx5_0:1/RoCE"), round="2", busbw=50.0))
+    assert [item["hcas"] for item in found["transport_hcas"]] == [2]
+
+
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
