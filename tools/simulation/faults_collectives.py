@@ -29,7 +29,7 @@ def slow_in_network(node, rng, *, share=0.5):
 
 
 def wrong_values(node, rng, *, peer=""):
-    """Two nodes whose collectives give wrong values, together and only together"""
+    """Two nodes whose collectives give wrong values, together and only together; no peer: with all others"""
     node.sweep["wrong"] = peer
 
 

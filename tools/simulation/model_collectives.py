@@ -2,8 +2,7 @@
 protocol at 1 MiB everywhere, a little noise of each size, and what the nodes of a world have seeded. Nothing here formats text.
 
 `node.sweep` holds a node's faults: `share` of the NVLink bandwidth between nodes, `network` share of the network's, `dip` (bytes, factor),
-`hang` (collective, bytes), `wrong` (name of a peer), `sockets`, `jitter`, `passing` (bytes), `notch` (bytes), `jagged`, `sag`, `missing`
-(bytes).
+`hang` (collective, bytes), `wrong` (name of a peer), `sockets`, `jitter`, `jagged`, `sag`; sizes: `passing`, `notch`, `missing`.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def joined(mode, nodes) -> bool:
 
 def time_us(collective, mode, nodes, ranks, size, repeat="") -> float:
     """Of one collective of that size."""
-    rate = plateau(collective, mode, nodes)
+    rate = plateau(collective, mode, nodes) * (min(node.sweep.get("bare", 1.0) for node in nodes) if mode == "bare" else 1.0)
     latency = LATENCY_US[collective] * (1 + max(0, ranks.bit_length() - 3)) * (0.75 if len(nodes) == 1 else 1.0)
     took = (latency**1.3 + (factor(collective, ranks) * size / rate / 1000) ** 1.3) ** (1 / 1.3)
     took *= SWITCH if size == SWITCH_BYTES else 1.0
@@ -86,8 +85,10 @@ def _shape(seeded, size, repeat) -> float:
     return math.prod(factors)
 
 
-def hangs_at(collective, nodes) -> int | None:
+def hangs_at(collective, nodes, mode="") -> int | None:
     """The size that does not go through, if there is one."""
+    if mode == "cross_domain" and any(node.sweep.get("across") for node in nodes):
+        return 1
     for node in nodes:
         name, size = node.sweep.get("hang", ("", 0))
         if name == collective and len(nodes) > 1:
@@ -98,7 +99,8 @@ def hangs_at(collective, nodes) -> int | None:
 def wrong(nodes) -> int:
     """Wrong values of each size: two nodes that spoil each other's data."""
     names = {node.name for node in nodes}
-    return sum(7 for node in nodes if node.sweep.get("wrong") in names)
+    spoiled = [node for node in nodes if "wrong" in node.sweep and len(nodes) > 1]
+    return sum(7 for node in spoiled if not node.sweep["wrong"] or node.sweep["wrong"] in names)
 
 
 def _unit(key) -> float:
