@@ -20,6 +20,7 @@ from . import (
     faults_rdma,
     faults_recipe,
     faults_scheduler,
+    faults_transport,
 )
 
 RESERVED = {"fault", "hosts", "why"}
@@ -42,6 +43,7 @@ def registry() -> dict:
             faults_load,
             faults_burn,
             faults_collectives,
+            faults_transport,
             faults_recipe,
         )
         for name, function in vars(module).items()

@@ -4,6 +4,8 @@ of the head, and for those that its search for a slow node comes to ask. Only wh
 
 from __future__ import annotations
 
+import re
+
 from accept_judge import culprit, culprit_plan, sweep_facts, sweep_plan
 from accept_judge.curves import factor
 from accept_node import collective_engines as engines
@@ -92,9 +94,11 @@ def _say(said, engine, launch, members):
 
 def _launch(argv, nodes, launch, repeat):
     sizes = sizes_of(launch["min_bytes"], launch["max_bytes"], engines.FACTOR)
-    stuck = model.hangs_at(launch["collective"], nodes)
+    stuck = model.hangs_at(launch["collective"], nodes, launch["mode"])
     stuck = (stuck if stuck in sizes else sizes[0]) if stuck else None
-    text = "".join(_head(nodes, launch)) + _rows(nodes, launch, [size for size in sizes if stuck is None or size < stuck], repeat)
+    text = _altered("".join(_head(nodes, launch)), nodes) + _rows(
+        nodes, launch, [size for size in sizes if stuck is None or size < stuck], repeat
+    )
     if stuck is not None:
         return hung(argv, text + _begun(launch, stuck), timeout_s=180.0)
     wrong = model.wrong(nodes)
@@ -160,6 +164,15 @@ def _log(nodes, launch, library):
                     yield f"{say}NET/IB: NCCL Dev {gpu.index % len(rails)} {place} {where} fifoRkey=0x1b9e fifoLkey=0x1b9e\n"
                 yield f"{say}Channel 00/0 : {(rank - 1) % ranks}[0] -> {rank}[{gpu.index}] [receive] via {via}\n"
             rank += 1
+
+
+def _altered(text, nodes) -> str:
+    """The log with what the nodes' faults make of their own lines."""
+    for node in nodes:
+        for pattern, put in node.sweep.get("log", ()):
+            lines = text.splitlines(keepends=True)
+            text = "".join(re.sub(pattern, put, line) if line.startswith(node.name + ":") else line for line in lines)
+    return text
 
 
 def _gid(node) -> int:

@@ -150,6 +150,30 @@ def test_each_shape_is_told(sweep, fault, check):
     assert check in offences(sweep("mi", [{"fault": fault, "hosts": "mi-03"}]))
 
 
+@pytest.mark.parametrize(
+    ("cluster", "fault", "check"),
+    [
+        ("b200", "host_staged", "transport.gpudirect"),
+        ("mi", "link_local_traffic", "transport.gid_routable"),
+        ("b200", "one_adapter", "transport.hcas_same"),
+        ("b200", "one_adapter", "transport.hcas"),
+        ("b200", "other_library", "transport.one_version"),
+        ("b200", "acs_hint", "transport.warnings"),
+        ("b200", "needs_a_recipe", "recipe.out_of_the_box"),
+        ("b200", "needs_a_recipe", "recipe.written_down"),
+    ],
+)
+def test_each_fault_of_the_transport_is_told(sweep, cluster, fault, check):
+    found = sweep(cluster, [{"fault": fault, "hosts": f"{cluster}-02"}])
+    assert check in offences(found)
+    assert not {"nccl.culprits", "nccl.wrong", "nccl.dips"} & set(offences(found))
+
+
+def test_jobs_that_hang_across_nvlink_domains_are_told(sweep):
+    found = sweep("gb300", [{"fault": "stuck_across_domains", "hosts": "gb300-05"}])
+    assert "hangs across NVLink domains" in found["transport_domains"][0]["finding"]
+
+
 def test_a_tray_of_another_domain_and_one_that_is_away_do_not_spoil_the_rest(sweep):
     found = sweep(
         "gb300",

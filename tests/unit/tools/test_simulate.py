@@ -40,7 +40,9 @@ def test_another_seed_makes_other_machines_of_the_same_kind(spec):
 
 @pytest.mark.parametrize("name", sorted(faults.registry()))
 def test_every_fault_changes_the_capture_of_its_host_and_no_other_host(name, spec):
-    launched = faults.registry()[name].__module__.endswith("faults_collectives")  # those show where the head's capture has launches
+    launched = faults.registry()[name].__module__.endswith(
+        ("faults_collectives", "faults_transport")
+    )  # those show where the head's capture has launches
     spec = {**spec, "clusters": [{**cluster, "collectives": launched} for cluster in spec["clusters"]]}
     healthy = {node.name: node for node in build.build(spec)}
     shown = []
