@@ -22,13 +22,18 @@ def analyse(data: dict, run) -> dict:
     for key, text in (("rail_names", _join(port["device"] for port in rails)), ("rail_places", _places(rails))):
         facts[key] = text if whole and rails else None
         if facts[key] is None:
-            facts[key + "_reason"] = f"{len(rails)} of {wanted.value} rails are there: names move up when one is missing"
+            facts[key + "_reason"] = (
+                "the kernel tells no PCI address of " + _join(port["device"] for port in rails if port["pci"] is None)
+                if whole and rails
+                else f"{len(rails)} of {wanted.value} rails are there: names move up when one is missing"
+            )
     return {**facts, **_planes(rails, data)}
 
 
 def _short(port):
     keys = ("name", "link_layer", "state", "phys_state", "rate_gbps", "lanes", "mtu", "lid", "sm_lid")
     keys += ("errors_growing", "errors_growing_reason", "discards_growing", "discards_growing_reason", "counters_saturated")
+    keys += ("counters_saturated_reason",)
     return {key: port[key] for key in keys if key in port}
 
 

@@ -115,6 +115,8 @@ def _growth(before, after) -> dict:
     ceiling = sysfs_infiniband.saturated(numbers)
     unread = {name: value for name, value in after.items() if not isinstance(value, int)}
     entry = {"counters_saturated": ceiling, "counters_unreadable": sorted(f"{name}: {why}" for name, why in unread.items())}
+    if not numbers:
+        entry.update(counters_saturated=None, counters_saturated_reason="no counter of this port could be read")
     entry["error_totals"] = {name: numbers[name] for name in (*LINK_ERRORS, *DISCARDS) if numbers.get(name)}
     for key, names in (("errors_growing", LINK_ERRORS), ("discards_growing", DISCARDS)):
         there = [name for name in names if name in after]

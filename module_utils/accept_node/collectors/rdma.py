@@ -43,7 +43,8 @@ def read(gather) -> dict:
 
 def _from_sysfs(tree, net):
     ports, devices = [], sysfs_infiniband.read(tree.files)["devices"]
-    by_pci = {tree.links.get(name + "/device", "").rsplit("/", 1)[-1]: name for name in devices}
+    # A device without a place on the bus (soft-RoCE) is nobody's function.
+    by_pci = {tree.links[name + "/device"].rsplit("/", 1)[-1]: name for name in devices if tree.links.get(name + "/device")}
     for name in sorted(devices, key=natural):
         device, link = devices[name], tree.links.get(name + "/device", "")
         physical = tree.links.get(name + "/device/physfn")
@@ -65,7 +66,7 @@ def _from_sysfs(tree, net):
                     "mtu_netdev": integer(net.files.get(f"{netdev}/mtu")) if net and netdev else None,
                     "vrf": net.links.get(f"{netdev}/master", "").rsplit("/", 1)[-1] or "none" if net and netdev else None,
                     "vf": physical is not None,
-                    "pf": by_pci.get((physical or "").rsplit("/", 1)[-1]),
+                    "pf": by_pci.get(physical.rsplit("/", 1)[-1]) if physical else None,
                 }
             )
     return ports
