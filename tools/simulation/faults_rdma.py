@@ -208,3 +208,11 @@ def switch_silent(node, rng, *, nic=0):
 def _switch(node, nic, **told):
     _only(node, "Ethernet")
     node.switch_ports.setdefault(node.nics[nic].name, {}).update(told)
+
+
+def pod_link_local_gid(node, rng):
+    """A pod without addresses of its own on the rails: it sees link-local GIDs only"""
+    _only(node, "Ethernet")
+    if node.scheduler != "kubernetes":
+        raise LookupError("pods")
+    node.pod_gids = render_rdma.gids(node, node.nics[0])[:2]

@@ -132,6 +132,7 @@ class SimNode:
     cables: dict = field(default_factory=dict, compare=False)
     # NIC -> what its switch port is set to otherwise than "pfc" [3], "ecn" [3], "mtu" 9216; "silent": it says nothing of itself
     switch_ports: dict = field(default_factory=dict)
+    pod_gids: list | None = None  # (GID, type) by index that a declared pod sees of each RoCE port; None: as the node
     # what a tenant sees of it otherwise than of a closed node, by the names that render_isolation.py reads
     isolation: dict = field(default_factory=dict)
     # what the provider ships for collective libraries otherwise than the golden recipe: render_recipe.py
@@ -141,5 +142,7 @@ class SimNode:
     peers: dict = field(default_factory=dict, compare=False, repr=False)
     # what hours of load show otherwise, by place of the GPU and by the names that render_burn.py reads
     burn: dict = field(default_factory=dict)
+    # place of a GPU -> test of the quick look -> share of the usual rate, None where it fails: render_compute.py
+    compute: dict = field(default_factory=dict)
     # what collectives over several nodes show of it otherwise: model_collectives.py
     sweep: dict = field(default_factory=dict)

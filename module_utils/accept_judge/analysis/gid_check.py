@@ -6,16 +6,20 @@ import json
 
 from .. import nccl_gid
 
+NO_POD = "no pod bears the label accept-audit=gid: start one as jobs are started, with RDMA devices, and audit again (roles/gid_check)"
+
 
 def analyse(data: dict, run) -> dict:
     """nccl: {"version", "version_reason", "settings": {name: "value (file)"}}
     nccl_choices: [{name, index, finding, finding_reason}] of each rail of RoCE; `finding` is text where the choice is not routable RoCE
         v2, and null where it is: a prediction proves nothing, and `finding_reason` says what to look for
+    container_ports: [{name, best_v2, finding, finding_reason}] of each Ethernet port that a declared container sees, likewise
     nccl_pinned: [{name, finding}] where an index is fixed: "none", or what is wrong with the GID that stands there
     """
     settings = nccl_gid.in_force((data.get("settings") or {}).get("files") or [])
     version, why = _version(run)
     facts = {"nccl": {"version": version, "version_reason": why, "settings": {k: f"{s.value} ({s.origin})" for k, s in settings.items()}}}
+    facts.update(_inside(data))
     ports = data.get("ports")
     if ports is None:
         return {**facts, "nccl_choices": None, "nccl_pinned": None}
@@ -46,6 +50,25 @@ def _choice(port, settings, version, unread) -> dict:
         return {**entry, "index": choice.index, "finding": f"{finding} ({choice.reason})"}
     proof = "a prediction, no proof: NCCL_DEBUG=INFO of a job between two nodes and its traffic decide"
     return {**entry, "index": choice.index, "finding_reason": f"{choice.reason}: index {choice.index}, routable RoCE v2; {proof}"}
+
+
+def _inside(data) -> dict:
+    found = data.get("containers")
+    if not found:
+        why = NO_POD if found == [] else "containers of this node could not be asked for (crictl, as root)"
+        return {"container_ports": None, "container_ports_reason": why}
+    ports = []
+    for one in found:
+        if not one["ports"]:
+            why = "it sees no RDMA device" if one["ports"] == [] else "its file system could not be read"
+            ports.append({"name": one["name"], "best_v2": None, "best_v2_reason": why, "finding": None, "finding_reason": why})
+            continue
+        settings = nccl_gid.in_force(one["settings"] or [])
+        unread = [] if one["settings"] is not None else ["its environment"]
+        for port in one["ports"]:
+            choice = _choice({**port, "name": f"{one['name']} {port['name']}"}, settings, one["nccl_version"], unread)
+            ports.append({**choice, "best_v2": port["best_v2"], "best_v2_reason": port.get("best_v2_reason", "")})
+    return {"container_ports": ports}
 
 
 def _standing(port, pinned) -> str | None:

@@ -7,7 +7,7 @@ the table while their device is down. Index numbers are never assumed: they foll
 from __future__ import annotations
 
 from ..parsers import nccl_conf, sysfs_gids
-from . import rdma
+from . import gid_containers, rdma
 
 GIDS = ["*/ports/*/gids/*"]
 FEW = 16  # up to so many used slots their attributes are asked one by one: an empty slot's attributes are an error each
@@ -24,25 +24,34 @@ def collect(gather) -> dict:
     found = rdma.read(gather)
     settings = _settings(gather)
     if not found["ports"]:
-        return {"ports": found["ports"], "rocev2_common": None, "settings": settings, "source": found["source"]}
+        return {"ports": found["ports"], "rocev2_common": None, "settings": settings, "source": found["source"], "containers": None}
     tables = _tables(gather)
+    ethernet = any(port["link_layer"] == "Ethernet" for port in found["ports"])
+    inside = gid_containers.collect(gather, _tables, _gids) if ethernet else None
     ports = [_port(port, (tables or {}).get(port["name"]), found["states"]) for port in found["ports"]]
     for port in ports:
         carries = not _carried_by_vf(port, ports) if port["rail"] else bool(port["vf"]) and _carries(port, ports)
         port["traffic"] = carries and port["state"] in ("active", None)  # what is down is another concern's finding
     carrying = [port for port in ports if port["traffic"] and port["link_layer"] == "Ethernet"]
-    return {"ports": ports, "rocev2_common": _common(carrying), "settings": settings, "source": "sysfs" if tables else "none"}
+    return {
+        "ports": ports,
+        "rocev2_common": _common(carrying),
+        "settings": settings,
+        "source": "sysfs" if tables else "none",
+        "containers": inside,
+    }
 
 
-def _tables(gather):
-    """Port -> {"table", "gids"}: all GIDs first, then the attributes of the slots in use."""
-    tree = gather.tree(rdma.ROOT, GIDS, optional=True)
+def _tables(gather, base=""):
+    """Port -> {"table", "gids"}: all GIDs first, then the attributes of the slots in use. `base`: of a container's file system."""
+    root = base + rdma.ROOT
+    tree = gather.tree(root, GIDS, optional=True)
     if tree is None:
         return None
     used = sorted({path.rsplit("/", 1)[1] for path, text in tree.files.items() if text.strip() != sysfs_gids.ZERO})
     names = used if len(used) <= FEW else ["*"]
     asked = [f"*/ports/*/gid_attrs/{kind}/{name}" for name in names for kind in ("types", "ndevs")]
-    attributes = gather.tree(rdma.ROOT, asked, optional=True) if asked else None
+    attributes = gather.tree(root, asked, optional=True) if asked else None
     return sysfs_gids.read({**tree.files, **(attributes.files if attributes else {})})["ports"]
 
 
@@ -57,6 +66,11 @@ def _port(port, table, states) -> dict:
             **dict.fromkeys(("table", "gids", "gids_left_out", "routable_v2", "rocev2_index", "best_v2")),
             "rocev2_index_reason": unread,
         }
+    return _gids(entry, table, states)
+
+
+def _gids(entry, table, states) -> dict:
+    """A port with what its table amounts to."""
     gids = table["gids"]
     for gid in gids:
         gid["netdev_state"] = states.get(gid["netdev"])

@@ -1,8 +1,8 @@
 """The links of a fabric from what a sweep lists, each once, and how they are kept: what repeats is said once. No concern of its own.
 
-Packed, a subnet has `kinds`, [[state, phys_state, width, speed_gbps, could_be_width, could_be_gbps]], and its links say which:
-host_links {first word of the host's description: [[rest of it | null, GUID, LID, port, switch, switch port, kind]]}; switch_links [[a, port,
-b, port, kind]]. A switch is its place in `switches`; where it is none of them, [GUID, name].
+Packed, a subnet has `kinds`, [[state, phys_state, width, speed_gbps, could_be_width, could_be_gbps]]; links say which:
+host_links {first word of the host's description: [[rest of it | null, GUID, LID, port, switch, switch port, kind]]}; switch_links
+[[a, port, b, port, kind]]. A switch is its place in `switches`; where it is none of them, [GUID, name].
 """
 
 from __future__ import annotations

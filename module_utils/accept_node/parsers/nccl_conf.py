@@ -5,7 +5,8 @@
 
 The library takes plain NAME=VALUE lines of a conf file; a line with blanks before the name or with `export` sets nothing: it is in
 `ignored`. In shell files quotes and `export` are what they are in a shell. Only NCCL_ and RCCL_ names are kept: others are nobody's
-business. parse_grep reads `grep -rHsE PATTERN FILES`: path:line.
+business. parse_grep reads `grep -rHsE PATTERN FILES`: path:line. parse_environ reads `grep -zoaE PATTERN /proc/PID/environ`: entries behind
+NUL; {"values": {...}}, and nothing is taken for none.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ def parse_grep(text: str) -> dict:
         path, name, value = match.groups()
         files.setdefault(path, {})[name] = _unquoted(value)
     return {"files": files}
+
+
+def parse_environ(text: str) -> dict:
+    """Entries of a process's environment."""
+    matches = [NAME.fullmatch(entry) for entry in text.split("\0") if entry.strip()]
+    if None in matches:
+        raise ParseError("environ: an entry that is none of NCCL's")
+    return {"values": {match.group(1): match.group(2)[:200] for match in matches}}
 
 
 def _unquoted(value):

@@ -128,6 +128,44 @@ def test_a_stale_pinned_index_is_a_finding_whatever_the_version(tmp_path):
     assert found["nccl"]["version"] is None
 
 
+def pod(gids=USUAL, version="2.27.3", **changes):
+    port = {"name": "mlx5_0/1", "device": "mlx5_0", "link_layer": "Ethernet", "gids": gids, "gids_left_out": 0, "best_v2": "ipv4"}
+    one = {"name": "qa/probe", "ports": [port], "settings": [], "nccl_version": version}
+    return {**data(), "containers": [{**one, **changes}]}
+
+
+def test_inside_a_pod_its_own_library_and_settings_count(tmp_path):
+    found = gid_check.analyse(pod(), view(tmp_path))["container_ports"]
+    assert [(one["name"], one["best_v2"], one["finding"]) for one in found] == [("qa/probe mlx5_0/1", "ipv4", None)]
+    assert "no proof" in found[0]["finding_reason"]
+    old = gid_check.analyse(pod(version="2.18.1"), view(tmp_path))["container_ports"][0]
+    assert "link-local" in old["finding"]
+    pinned = pod(settings=[{"from": "environment", "values": {"NCCL_IB_GID_INDEX": "1"}}], version=None)
+    assert "index 1" in gid_check.analyse(pinned, view(tmp_path))["container_ports"][0]["finding"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ports": None}, "file system could not be read"),
+        ({"ports": []}, "sees no RDMA device"),
+        ({"settings": None}, "its environment could not be read"),
+        ({"nccl_version": None}, "version of the library is not known"),
+    ],
+)
+def test_what_is_not_known_of_a_pod_is_a_reason(tmp_path, changes, reason):
+    (one,) = gid_check.analyse(pod(**changes), view(tmp_path))["container_ports"]
+    assert one["finding"] is None
+    assert reason in one["finding_reason"]
+
+
+@pytest.mark.parametrize(("containers", "reason"), [(None, "crictl"), ([], "accept-audit=gid")])
+def test_without_a_pod_it_is_said_how_to_have_one(tmp_path, containers, reason):
+    found = gid_check.analyse({**data(), "containers": containers}, view(tmp_path))
+    assert found["container_ports"] is None
+    assert reason in found["container_ports_reason"]
+
+
 def test_settings_that_could_not_be_read_leave_the_choice_open(tmp_path):
     found = gid_check.analyse(data(unread=["/root/.nccl.conf"]), view(tmp_path))
     assert (found["nccl_choices"][0]["finding"], found["nccl_pinned"]) == (None, None)

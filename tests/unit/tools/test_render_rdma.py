@@ -19,7 +19,7 @@ FAULTS = sorted(
 
 def node(transport="roce", fault=None, **parameters):
     sku = "gb300_nvl72" if transport == "roce" else "b200_hgx"
-    cluster = {"name": "c", "sku": sku, "transport": transport, "scheduler": "none", "nodes": 1}
+    cluster = {"name": "c", "sku": sku, "transport": transport, "scheduler": "kubernetes", "nodes": 1}
     spec = {"schema": 1, "seed": 3, "clusters": [cluster], "faults": [{"fault": fault, "hosts": "c-01", **parameters}] if fault else []}
     return build.build(spec)[0]
 
@@ -50,6 +50,15 @@ def test_near_misses():
     assert (port["rocev2_index"], port["routable_v2"]) == (3, [3, 5])
     port = facts(node("infiniband", "old_errors"))["ib_config"]["data"]["ports"][0]
     assert (port["errors_growing"], port["error_totals"]) == ([], {"symbol_error": 41})
+
+
+def test_what_a_declared_pod_sees():
+    (pod,) = facts(node("roce"))["gid_check"]["data"]["containers"]
+    assert (pod["name"], pod["nccl_version"], len(pod["ports"])) == ("acceptance/accept-gid", "2.27.3", 8)
+    assert {port["best_v2"] for port in pod["ports"]} == {"ipv4"}
+    (pod,) = facts(node("roce", "pod_link_local_gid"))["gid_check"]["data"]["containers"]
+    assert {port["best_v2"] for port in pod["ports"]} == {"link_local"}
+    assert facts(node("infiniband"))["gid_check"]["data"]["containers"] is None
 
 
 def test_the_neighbourhood():
