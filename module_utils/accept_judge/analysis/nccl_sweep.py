@@ -36,7 +36,11 @@ def analyse(data: dict, run) -> dict:
     beside = _beside(worlds, judged, run)
     launches = [_launch(one, data["columns"]) for one in sweep]
     slow = _slow(worlds, beside["peers"], launches, sweep)
-    unknown = {f"{world['collective']} {world['scope']}" for world in worlds if world["scope"] and not world["expected_from"]}
+    unknown = {
+        f"{world['collective']} {world['scope']}"
+        for world in worlds
+        if world["scope"] and not world["expected_from"] and not world["compared"]
+    }
     return {
         **carried,
         "launches": launches,
@@ -156,7 +160,8 @@ def _beside(worlds, judged, run) -> dict:
     for place, (world, (curve, shape), scope) in enumerate(zip(worlds, judged, scopes)):
         wanted = scope and curve_worlds.expected(run.wanted, curve, *scope, rate, run.context.get("transport"))
         if recipe and curve.mode == "bare":
-            wanted = None  # what jobs get is what the recipe gives; bare runs are the recipe's business
+            wanted = None
+        world["compared"] = recipe and curve.mode == "bare"  # with the recipe's runs: what jobs get is what the recipe gives
         world["scope"] = scope and scope[0]
         world["expected_gbytes_s"], world["expected_from"] = (wanted.gbytes_s, wanted.origin) if wanted else (None, None)
         wrong, silent = world.pop("refused"), world.pop("silent")
@@ -283,6 +288,9 @@ def _culprits(data, run, slow) -> dict:
     _, found = culprit.next_round(search["plan"], culprit_plan.outcomes(search, data["columns"], data["runs"]))
     if found is None:
         return {"culprits": None, "culprits_reason": "the search did not come to its end"}
+    left = sorted({*found["unsettled"], *found["untested"]})
+    if left and not found["culprits"]:
+        return {"culprits": None, "culprits_reason": f"the search could not settle {fold(left)}"}
     return {
         "culprits": [
             {"name": one["nodes"][0] if one["kind"] in ("node", "rail") else one["name"], **_said(one)} for one in found["culprits"]

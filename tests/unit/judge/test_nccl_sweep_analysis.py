@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from accept_judge import analysis, culprit_plan, documents
+from accept_judge import analysis, culprit, culprit_plan, documents
 from accept_judge import standards as standards_of
 from accept_judge.curves import factor
 from accept_judge.wanted import Lookup
@@ -229,8 +229,6 @@ def test_noise_that_would_hide_a_dip_is_not_measured(judge, trusted):
 def test_the_search_is_replayed_from_its_plan_and_its_launches(judge, trusted, tmp_path):
     plan = culprit_plan.make({name: {"rack": "r1", "leaf": "leaf1"} for name in NODES})
     search, launches = {"cluster": "c", "plan": plan, "rounds": []}, []
-    from accept_judge import culprit
-
     while True:
         chosen, found = culprit.next_round(plan, culprit_plan.outcomes(search, COLUMNS, launches))
         if found is not None:
@@ -255,3 +253,16 @@ def test_a_size_without_a_result_is_missing_whether_its_launch_is_whole_or_not(j
     found = judge([run(NODES, made=holes, status="partial", cause="output", reason="no result for 4194304 bytes"), run(NODES, repeat=1)])
     assert [one["missing"] for one in found["sizes"]] == [["4 MiB"], []]
     assert world(found, 8)["repeats"] == 1
+
+
+def test_wrong_values_say_nothing_of_speed_in_a_search_and_what_did_not_run_settles_nothing(judge, trusted, tmp_path):
+    wrong = run(NODES, made=rows(ranks=64, wrong=3), status="partial", cause="output", reason="wrong values at 8 bytes")
+    told = culprit_plan.outcomes({"rounds": [[wrong["name"], "never"]]}, COLUMNS, [wrong])
+    assert told == [[pytest.approx(480, rel=0.02), -1.0]]
+    plan, rounds = culprit_plan.make({name: {"rack": "r1", "leaf": "leaf1"} for name in NODES}), []
+    while chosen := culprit.next_round(plan, [[culprit.NOT_RUN] * len(names) for names in rounds])[0]:
+        rounds.append(["never"] * len(chosen))
+    culprit_plan.save(tmp_path, {"searches": [{"cluster": "c", "plan": plan, "rounds": rounds}]})
+    found = judge(repeats(NODES))
+    assert found["culprits"] is None
+    assert "n[1-8]" in found["culprits_reason"]
