@@ -17,7 +17,7 @@ _SHAPES = (
 _RULES = (
     (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", REMOVED),
     (r"(://)[^\s/@\"']{1,512}@", r"\1" + REMOVED + "@"),
-    (r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}", r"\1" + REMOVED),
+    (r"(?i)(?<![\w/])((?:bearer|basic)[ \t]+)[A-Za-z0-9+/=._~-]{8,}", r"\1" + REMOVED),  # not Slurm's priority/basic and the next line
     (r"(?i)(" + _NAME + r">)[^<]+(</)", r"\1" + REMOVED + r"\2"),
     (r"(?i)(" + _NAME + r"[\"']\s*:\s*\")(?:\\.|[^\"\\])+", r"\1" + REMOVED),
     (r"(?i)(" + _NAME + r"[ \t]*[=:][ \t]*[\"']?)" + _HARMLESS + r"[^\s\"',;&<>\[\]]+", r"\1" + REMOVED),

@@ -30,7 +30,7 @@ def derive(data: dict, members: list | None) -> dict:
         "slurm_return": config and _return(config),
         "slurm_controllers": slurm.get("controller_hosts"),
         "slurm_controllers_down": _down(slurm),
-        "slurm_devices_constrained": config and {"yes": True, "no": False}.get(config.get("ConstrainDevices")),
+        "slurm_devices_constrained": config and _devices_constrained(config),
         "slurm_select": config and config.get("SelectType"),
         "slurm_other_versions": _other_versions(config, members),
     }
@@ -98,6 +98,13 @@ def _health_program(config):
     if program in (None, "none") or interval is None:
         return program and "none"
     return f"every {interval} s" if interval else "never runs"
+
+
+def _devices_constrained(config):
+    """Only the task plugin of cgroups keeps devices from a job, whatever cgroup.conf says; without it Slurm does not print that file."""
+    if "cgroup" not in config.get("TaskPlugin", "cgroup"):
+        return False
+    return {"yes": True, "no": False}.get(config.get("ConstrainDevices"))
 
 
 def _return(config):

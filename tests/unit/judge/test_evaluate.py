@@ -152,7 +152,10 @@ def test_a_fact_of_the_cluster_is_judged_once_whoever_read_it(judge):
         {"name": name, "cluster": "c", "rack": "r", "groups": groups}
         for name, groups in (("head", ["head"]), ("n1", ["gpu_nodes"]), ("n2", ["gpu_nodes"]))
     ]
-    card = judge([check(scope="cluster")], {"head": {"thing": head}}, run={"hosts": hosts, "concerns": ["thing"]})
+    hosts[0]["rack"] = ""  # a login node stands in none of the contract's racks
+    agreed = fleet.contract()
+    agreed["clusters"][0]["racks"] = {"r": 2}
+    card = judge([check(scope="cluster")], {"head": {"thing": head}}, run={"hosts": hosts, "concerns": ["thing"]}, contract=agreed)
     (row,) = rows_of(card, "thing.count")
     assert (row["verdict"], row["nodes"], row["evidence"]) == ("pass", "n[1-2]", "facts/head/thing.json")
     assert [host["name"] for host in card["hosts"]] == ["n1", "n2"]

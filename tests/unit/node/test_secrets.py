@@ -20,6 +20,7 @@ SECRETS = [
     ("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\nBBBB\n-----END OPENSSH PRIVATE KEY-----\nafter", "BBBB"),
     ("mount -o username=x,password=qwertz,vers=3", "qwertz"),
     ("PASSWORD='quoted value'", "quoted"),
+    ("-H 'Authorization: Basic dXNlcjpzZWNyZXQ='", "dXNlcjpz"),
 ]
 PLAIN = [
     "Password: Disabled",
@@ -29,6 +30,8 @@ PLAIN = [
     "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
     "nfs01:/home on /home type nfs4 (rw,sec=sys,clientaddr=10.0.0.1)",
     "http://10.0.0.1:8080/metrics",
+    "PriorityType            = priority/basic\nPrivateData             = jobs,usage",
+    "pod_security: basic\nnext_line_of_it: 1",
     "BOOT_IMAGE=/vmlinuz root=UUID=1b2c ro iommu=pt crashkernel=512M apparmor=1",
     "",
 ]
