@@ -9,7 +9,6 @@ then sizes of worlds between two nodes and all; never message sizes.
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 from accept_node.collective_rows import sizes as sizes_of
@@ -17,6 +16,7 @@ from accept_node.collective_rows import sizes as sizes_of
 from . import culprit, culprit_plan
 from .facts_store import write
 from .nodesets import fold
+from .sweep_time import seconds
 
 CONCERN = "nccl_sweep"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
@@ -25,7 +25,6 @@ DEPTHS = {  # repeats, minutes, collectives; quick leaves worlds between two nod
     "standard": (3, 240, COLLECTIVES),
     "full": (5, 960, COLLECTIVES),
 }
-GPU_ENGINES = ("nccl-tests", "rccl-tests")
 MAX_BYTES = {"nccl-tests": 16 << 30, "rccl-tests": 16 << 30, "torch": 4 << 30, "mpi": 16 << 20}  # MPI and gloo move through the CPUs
 SCALE_OUT = {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0"}  # the network carries all
 LOG = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV"}  # what carried the traffic comes before any bandwidth
@@ -33,10 +32,7 @@ CROSS_MAX_BYTES = 64 << 20  # does it hang? no more is asked of a launch across 
 SEARCH_BYTES = 1 << 30  # one size: large enough for the plateau
 BATCH_S = 300  # launches of about so long are one run of the module: what it found is saved after it
 TRIES = 2  # of a batch that brings nothing back
-# Estimates, said before anything runs: seconds to start ranks, GB/s of a world, seconds of a size where the engine caps it itself
-STARTS_S = {"nccl-tests": (15, 0.02), "rccl-tests": (15, 0.02), "torch": (10, 0.3), "mpi": (1.5, 0.3)}
-RATE_GBYTES_S, CAPPED_S = 100.0, 0.4
-ROUND_S = 3.0
+ROUND_S = 3.0  # of the controller and the head between two batches
 
 
 def path_of(run_dir: Path) -> Path:
@@ -92,6 +88,7 @@ def cluster(name: str, facts: dict, settings: dict, depth: str) -> dict:
         "plan": {**plan, "minutes": round(least, 1), "trimmed": trimmed},
         "batches": batches,
         "tried": {},
+        "launch": {key: settings[key] for key in ("iterations", "warmup", "timeout_s") if settings.get(key)},
     }
 
 
@@ -216,19 +213,6 @@ def _launch(collective, mode, nodes, repeat, facts, env, low, high, settings, ta
     return launch
 
 
-def seconds(launch) -> float:
-    """How long a launch takes, about."""
-    ranks = len(launch["nodes"]) * launch["ranks_per_node"]
-    base, each = STARTS_S[launch["engine"]]
-    took, times = base + each * ranks, 2 * (launch["iterations"] + launch["warmup"])
-    for size in sizes_of(launch["min_bytes"], launch["max_bytes"], 2):
-        if launch["engine"] in GPU_ENGINES:
-            took += times * (2e-5 * (1 + math.log2(ranks)) + size / RATE_GBYTES_S / 1e9)
-        else:
-            took += min(2 * CAPPED_S, times * (2e-5 * ranks + size * ranks / 1e9))
-    return took
-
-
 def _minutes(batches) -> float:
     return sum(batch["seconds"] + ROUND_S for batch in batches) / 60
 
@@ -290,7 +274,7 @@ def _next_round(one, search, data, done) -> dict | None:
         mode = mode if mode in one["modes"] else _main(one["modes"])
         env = {**one["modes"][mode], **({"NCCL_IB_HCA": "=" + ",".join(found.rails)} if found.rails else {})}
         facts = {"engine": one["engine"], "ranks_per_node": one["ranks_per_node"]}
-        launch = _launch(search["collective"], mode, list(found.nodes), 0, facts, env, size, size, {}, f"search{number}.{place}")
+        launch = _launch(search["collective"], mode, list(found.nodes), 0, facts, env, size, size, one["launch"], f"search{number}.{place}")
         launches.append({**launch, "round": f"{number}.{found.stage}"})
     search["rounds"].append([launch["name"] for launch in launches])
     return {"launches": launches, "parallel": len(launches) > 1}

@@ -13,7 +13,7 @@ from .launchers import Launch, kubernetes, local, mpirun, slurm
 from .parsers import ParseError
 
 LAUNCHERS = {"slurm": slurm, "mpirun": mpirun, "kubernetes": kubernetes, "local": local}
-SLACK_S = 30  # beyond the launch's own limit: starting a thousand ranks, and printing what they said
+SLACK_S = 15  # beyond the launch's own limit: starting a thousand ranks, and printing what they said
 PAUSE_S = 1.0  # between any two starts: a scheduler that is asked by every launch at once is overwhelmed
 PORT, PORTS = 29511, 64
 NOT_STARTED = {"missing": "launcher_missing", "permission": "launcher_missing", "not_recorded": "not_started", "not_started": "not_started"}

@@ -11,9 +11,10 @@ from . import first_line, with_env
 
 TOOL = "srun"
 PENDING = re.compile(
-    r"step creation (?:temporarily disabled|still disabled)|queued and waiting|Requested nodes are busy|Unable to allocate resources|"
-    r"Immediate execution impossible|Unable to create step"
+    r"step creation (?:temporarily disabled|still disabled)|queued and waiting|Requested nodes are busy|"
+    r"Immediate execution impossible"
 )
+GIVEN = "has been allocated resources"  # what was pending is no longer
 DIED = re.compile(
     r"srun: error: \S+: tasks? .*(?:Killed|Exited|Segmentation|Aborted|Terminated|Bus error)|slurmstepd: error: .*(?:oom|NODE FAIL)", re.I
 )
@@ -42,7 +43,7 @@ def argv(launch, settings) -> list:
 
 def why(text, settings):
     for cause, pattern in (("pending", PENDING), ("rank_died", DIED), ("not_started", REFUSED)):
-        line = first_line(text, pattern)
+        line = "" if cause == "pending" and GIVEN in text else first_line(text, pattern)
         if line:
             return cause, line
     return "", ""
