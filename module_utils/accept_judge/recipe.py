@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import documents, nccl_env, nccl_gid, paths
-from .facts_store import safe
 
 FOLDER, SCHEMA = Path("recipes/nccl"), Path("schema/recipe_nccl.json")
 SAMPLE = 24  # nodes of a cluster that are looked at; those that differ are other checks' finding
@@ -63,7 +62,7 @@ def of_node(run) -> dict | None:
 
 def _with_shipped(made, shipped, run) -> dict:
     """What harms and is in force is taken back, where a value can do that; and what the provider ships for those who load it."""
-    catalog = run.standards.catalogs["nccl_settings"]["settings"]
+    catalog = run.standards.catalogs.get("nccl_settings", {}).get("settings", ())
     set_here = {line["name"] for line in made["lines"]}
     lines, decisions = [], []
     for found in nccl_env.harmful(nccl_env.in_force(shipped), catalog, run.context.get("form")):
@@ -260,7 +259,8 @@ def files(recipes: list) -> dict[str, str]:
 
 def conf_path(made: dict, alone: bool) -> str:
     """Where the conf file of a cluster stands, below the run's folder."""
-    return "recipe/nccl.conf" if alone else f"recipe/{safe(made['cluster'])}/nccl.conf"
+    folder = re.sub(r"[^A-Za-z0-9_-]", "_", made["cluster"]) or "cluster"  # a name of the inventory, which may be any text
+    return "recipe/nccl.conf" if alone else f"recipe/{folder}/nccl.conf"
 
 
 def page(made: dict) -> str:

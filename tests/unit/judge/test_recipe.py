@@ -175,6 +175,8 @@ def test_artefacts_of_a_cluster():
     assert recipe.of_cluster({"n1": None}) is None
     two = recipe.files([{"cluster": "c1", **cluster}, {"cluster": "c2", **cluster}])
     assert set(two) == {"recipe/c1/nccl.conf", "recipe/c2/nccl.conf", "recipe/README.md"}
+    odd = recipe.files([{"cluster": "../../etc", **cluster}, {"cluster": "", **cluster}])
+    assert set(odd) == {"recipe/______etc/nccl.conf", "recipe/cluster/nccl.conf", "recipe/README.md"}
 
 
 def test_what_is_not_the_librarys_own_does_not_get_into_its_conf_file():
