@@ -22,6 +22,7 @@ LOADS = {
     "accept_rdma_bench": ["rdma_bandwidth"],
     "accept_net_bench": ["mgmt_network"],
     "accept_burn_in_bench": ["burn_in"],
+    "accept_gpu_bench": ["gpu_compute"],
     "accept_nccl_bench": ["nccl_sweep"],
 }
 

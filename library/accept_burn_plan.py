@@ -14,10 +14,15 @@ options:
   step:
     description:
       - C(look) tells which hosts have no plan yet, C(open) makes the plan or takes the one there is, C(next) says which hosts are to be
-        asked and which to be collected.
+        asked and which to be collected. C(allow) plans nothing and only says which hosts may not be loaded.
     type: str
-    choices: [look, open, next]
+    choices: [look, open, next, allow]
     default: next
+  concern:
+    description: The load that is meant.
+    type: str
+    choices: [burn_in, gpu_compute]
+    default: burn_in
   settings:
     description: How the nodes are loaded; the role's variable burn_in_settings.
     type: dict
@@ -53,6 +58,11 @@ attend:
   returned: always
 collect:
   description: Hosts whose job has ended.
+  type: list
+  elements: str
+  returned: always
+refused:
+  description: Hosts that may not be loaded, since nobody asked their scheduler.
   type: list
   elements: str
   returned: always

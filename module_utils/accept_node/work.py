@@ -23,9 +23,9 @@ class LiveWork:
     def __init__(self, run_id: str, role: str):
         self.prefix, self.commands, self.failed = f"{run_id}.{role}.", [], {}
 
-    def start(self, what, argv, deadline_s):
+    def start(self, what, argv, deadline_s, files=None):
         try:
-            jobs.start(self.prefix + what, argv, deadline_s)
+            jobs.start(self.prefix + what, argv, deadline_s, files=files)
         except (jobs.JobError, OSError) as error:
             self.failed[what] = CommandResult(tuple(argv), None, "", str(error), 0.0, "not_started")
 
@@ -58,7 +58,7 @@ class ReplayedWork:
     def __init__(self, node):
         self.node, self.commands = node, []
 
-    def start(self, what, argv, deadline_s):
+    def start(self, what, argv, deadline_s, files=None):
         pass
 
     def sleep(self, seconds):

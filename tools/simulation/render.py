@@ -12,6 +12,7 @@ from . import (
     edits,
     render_burn,
     render_collectives,
+    render_compute,
     render_fabric,
     render_gpu,
     render_hardware,
@@ -33,6 +34,7 @@ from .records import command, hung, merge
 
 RENDERERS = (
     render_burn.render,
+    render_compute.render,
     render_collectives.render,
     render_fabric.render,
     render_gpu.render,

@@ -74,6 +74,8 @@ def module_of(name):
             from . import nccl_sweep as module
         elif name == "mgmt_network":
             from . import mgmt_network as module
+        elif name == "gpu_compute":
+            from . import gpu_compute as module
         elif name == "burn_in":
             from . import burn_in as module
         else:
