@@ -49,6 +49,19 @@ def kill(process, number):
         os.killpg(process.pid, number)
 
 
+def session(leader):
+    """The processes of a session besides its leader. While one of them lives its number is nobody else's."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != leader:
+            try:
+                with open("/proc/" + name + "/stat", encoding="utf-8", errors="replace") as handle:
+                    found += [int(name)] if int(handle.read().rsplit(")", 1)[1].split()[3]) == leader else []
+            except (OSError, IndexError, ValueError):
+                continue
+    return found
+
+
 def attend(process, until):
     """Wait for the end of the work; why it has to be ended, or nothing."""
     while process.poll() is None:
@@ -92,6 +105,9 @@ def main(folder):
         kill(process, signal.SIGTERM)
         attend(process, time.monotonic() + job["grace_s"])
     kill(process, signal.SIGKILL)  # also what the work has left behind in its group
+    for pid in session(process.pid):  # and in groups of their own, as mpirun does with what reaches other nodes
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
     rc = process.wait()
     put(folder, "ended.json", {"rc": None if reason else rc, "errno": 0, "reason": reason, "message": "", "ended_at_s": time.time()})
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,10 +15,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "lab" / "network"), str(ROOT / "module_utils")]
+sys.path[:0] = [str(ROOT / "lab" / "network"), str(ROOT / "lab"), str(ROOT / "module_utils")]
 
 import nodes as namespaces  # noqa: E402
 from accept_node.collective_rows import COLUMNS  # noqa: E402
+from steps import slurm as steps  # noqa: E402
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(not shutil.which("mpirun"), reason="not installed: mpirun (openmpi-bin)")]
 BIN = Path(sys.executable).parent
@@ -50,21 +52,21 @@ def cluster(tmp_path_factory):
     made.down()
 
 
-def run(folder, inventory, **settings):
+def run(folder, inventory, scheduler="none", enter=list, **settings):
     """(output, data of nccl_sweep, check -> nodes of its failing rows, seconds)"""
     folder.mkdir(exist_ok=True)
     (folder / "hosts.yml").write_text(yaml.safe_dump(inventory))
     contract = {"schema": 1, "id": "lab", "title": "Lab", "tier": "gold", "definition": "collectives"}
     contract |= {"agreed_date": "2026-12-15", "walk_away_date": "2027-01-31"}
     count = len(inventory["all"]["children"]["gpu_nodes"]["hosts"])
-    contract["clusters"] = [{"name": "lab", "sku": "auto", "transport": "infiniband", "scheduler": "none", "nodes": count}]
+    contract["clusters"] = [{"name": "lab", "sku": "auto", "transport": "infiniband", "scheduler": scheduler, "nodes": count}]
     (folder / "contract.yml").write_text(yaml.safe_dump(contract))
     given = {"accept_risk": "load", "accept_evidence": str(folder / "evidence"), "nccl_sweep_engine": "mpi"}
     given |= {f"nccl_sweep_{key}": value for key, value in settings.items()}
     argv = [str(BIN / "ansible-playbook"), "playbooks/collectives.yml", "-i", str(folder / "hosts.yml"), "-e", json.dumps(given)]
     env = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": f"{BIN}:{os.environ['PATH']}"}
     began = time.monotonic()
-    done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run(enter(argv), cwd=ROOT, env=env, capture_output=True, text=True, timeout=500, check=False)
     took = time.monotonic() - began
     assert (folder / "evidence/latest/scorecard.json").exists(), done.stdout + done.stderr
     card = json.loads((folder / "evidence/latest/scorecard.json").read_text())
@@ -124,3 +126,31 @@ def test_a_node_that_hangs_is_named_and_judged_by_no_bandwidth(cluster, tmp_path
     assert any(run["round"] for run in data["runs"]), output
     assert failed["nccl.culprits"] == "acc2"
     assert not any(cluster.pids(name) for name in cluster.names), "ranks have outlived their launch"
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    reason = steps.lacking()
+    if reason:
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="accept-lab-") as folder:  # of pytest's folders munge says that others cannot reach them
+        made = steps.Slurm(Path(folder), 2)
+        try:
+            yield made.up()
+        finally:
+            made.down()
+            time.sleep(1)
+
+
+def test_under_slurm_launches_are_steps_of_one_allocation(slurm, tmp_path):
+    nodes = {name: {"accept_rack": "r1"} for name in slurm.names}
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    inventory = {"all": {"vars": local, "children": {"gpu_nodes": {"hosts": nodes}, "head": {"hosts": {"ctl": {}}}}}}
+    more = {"python": str(slurm.python), "ranks_per_node": 2, "collectives": ["all_reduce", "alltoall"], "max_bytes": 65536}
+    _, data, failed, _ = run(tmp_path, inventory, "slurm", slurm.enter, **more)
+    assert data["launcher"] == "slurm"
+    assert {tuple(run["nodes"]) for run in data["runs"]} == {("node1",), ("node2",), ("node1", "node2")}
+    assert {run["status"] for run in data["runs"]} == {"ok"}, [(run["name"], run["reason"]) for run in data["runs"]]
+    assert {run["ranks"] for run in data["runs"]} == {2, 4}, "ranks found each other by PMIx"
+    assert "nccl.wrong" not in failed
+    assert slurm.jobs() == [], "the allocation was given back"

@@ -85,6 +85,17 @@ def test_what_the_work_leaves_behind_is_ended_too(folder):
     assert eventually(lambda: not alive(int((folder / "pid").read_text())))
 
 
+def test_what_went_into_groups_of_their_own_goes_with_it(folder):
+    """mpirun starts what reaches other nodes so: a hung ssh must not outlive the launch."""
+    code = "import os, time; open(%r, 'w').write(str(os.getpid())); os.setpgid(0, 0); time.sleep(60)" % str(folder / "child")
+    jobs.start("r1.apart", ["sh", "-c", '%s -c "$0" & sleep 60' % sys.executable, code], 30)
+    assert eventually(lambda: (folder / "child").exists() and (folder / "child").read_text())
+    child = int((folder / "child").read_text())
+    assert eventually(lambda: os.getpgid(child) == child)
+    jobs.stop("r1.apart")
+    assert eventually(lambda: not alive(child))
+
+
 def test_stop_of_what_does_not_run():
     assert jobs.stop("r1.never")["state"] == "absent"
     jobs.start("r1.done", ["true"], 20)
