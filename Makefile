@@ -29,9 +29,9 @@ help: ## Show these words
 
 setup: .venv/runtime ## Install what a run needs into .venv
 
-demo: .venv/runtime ## Audit two simulated clusters with seeded faults; ends with verdict and report
+demo: .venv/runtime ## Audit two simulated clusters with seeded faults and sweep their collectives; ends with verdict and report
 	@$(BIN)/python tools/simulate inventories/demo/simulation.yml captures/demo
-	@ansible-playbook acceptance.yml -i inventories/demo -e accept_gate=false
+	@ansible-playbook acceptance.yml -i inventories/demo -e accept_gate=false -e accept_risk=load --tags audit,collectives
 
 test: .venv/development test-node ## All tests: unit, contract, golden, end to end, molecule
 	$(BIN)/python -m pytest -q tests -m "not lab"
@@ -49,6 +49,7 @@ molecule: .venv/development ## The molecule scenarios
 	molecule test --scenario-name default
 	molecule test --scenario-name faulty
 	molecule test --scenario-name fabric
+	molecule test --scenario-name burn_in
 
 lab: .venv/development ## Real tools against simulated parts (root, Debian or Ubuntu); what cannot start is skipped with its reason
 	lab/setup

@@ -173,11 +173,12 @@ _known: dict = {}
 
 
 def _slot(device, data):
-    return data["engine"], device["model"], device["slot"]
+    """By its address on the bus: where a GPU has vanished those behind it have moved up, and still sit where they sat."""
+    return data["engine"], device["model"], device["pci"] or device["slot"]
 
 
 def _slots(run) -> dict:
-    """(engine, model, slot) -> medians of all nodes of the cluster, read once for all of them."""
+    """(engine, model, slot) -> figures of all nodes of the cluster, read once for all of them."""
     key = (str(run.run_dir), (run.run or {}).get("run_id"), run.hosts)
     if key not in _known:
         _known.clear()

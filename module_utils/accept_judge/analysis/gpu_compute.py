@@ -1,7 +1,7 @@
 """What a quick look at the GPUs says beside the profile's figures and beside the other GPUs of the cluster.
 
-A published figure is one of three: a fleet's baseline, the largest rate that somebody measured over many shapes, or what the chip could do
-in theory. The last is no floor: where nobody has published a measured one, the row says so and does not pass.
+A published figure is a fleet's baseline, or the largest rate that somebody measured over many shapes. What a chip could do in theory is no
+floor: where nobody has published a measured one, the row says so and does not pass.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import statistics
 
 CONCERN = "gpu_compute"
 GEMM = "gemm_"
-# precision -> the profile's name of its theoretical rate, where it is another
-THEORY = {"fp16": "bf16", "mxfp8": "fp8"}
 
 
 def analyse(data: dict, run) -> dict:
@@ -62,15 +60,14 @@ def _product(found, gpu, test, run):
         run.wanted.key(f"gemm.{name}").value
         for name in (f"{precision}_baseline_tflops", f"mamf_{precision}_tflops", f"{precision}_floor_tflops")
     )
-    dense = [run.wanted.key(f"gpu.dense_{name}_tflops").value for name in (precision, THEORY.get(precision))]
-    theory, (value, reason) = dense[0] or dense[1], _value(gpu, test)
+    value, reason = _value(gpu, test)
+    theory = run.wanted.key(f"gpu.dense_{precision}_tflops").value
     for kind, reference in (("baseline", baseline), ("published", published)):
         if reference:
             found[kind].append(_row(gpu, precision, f"pct_of_{kind}", value, reference, reason))
-    if not baseline and not published and (value is not None or dense[0]):
+    if not baseline and not published and (value is not None or theory):
         if floor is None and value is not None:
-            of_theory = f", {100 * value / theory:.0f} % of what the chip could do in theory" if theory else ""
-            reason = f"no measured floor is published: {value:.0f} TFLOPS{of_theory}; a contract may set gemm.{precision}_floor_tflops"
+            reason = f"no measured floor is published for {precision}; a contract may set gemm.{precision}_floor_tflops"
         found["unpublished"].append(_row(gpu, precision, "pct_of_floor", value, floor, reason))
 
 

@@ -243,3 +243,17 @@ def test_the_text_says_how_to_go_on_and_how_to_stop():
     assert "playbooks/stop.yml" in text
     assert "32 devices" in text
     assert "8.0 h" in text
+
+
+def test_where_a_gpu_has_vanished_the_others_still_sit_where_they_sat(tmp_path):
+    burned = Burned(
+        tmp_path,
+        [{"fault": "gpu_fallen_off_bus", "hosts": "b-02", "gpu": 2}, {"fault": "burn_thermal_throttle", "hosts": "b-03", "gpu": 7}],
+        5,
+    )
+    assert burned.verdicts("b-02")["burn_in.every_gpu"] == "fail"
+    names = {device["name"]: device["pci"] for device in burned.data["b-02"]["devices"]}
+    assert names["gpu6"] == burned.data["b-01"]["devices"][7]["pci"]
+    assert [device["slot_pct"] is not None for device in burned.judged["b-02"]["judged"]] == [True] * 7
+    assert set(burned.found()) == {"b-02", "b-03"}
+    assert burned.found()["b-02"] == {"burn_in.every_gpu"}
