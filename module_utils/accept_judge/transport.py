@@ -21,16 +21,18 @@ GOOD_ADDRESSES = ("ipv4", "global")
 
 def surroundings(run) -> dict:
     """What `judge` needs beside the runs, from a View: context, NVLink domain of each node, GID predicted for each rail."""
-    domains, predicted = {}, {}
+    domains, predicted, known = {}, {}, set()
     for host in run.hosts:
         inventory, gids = run.fact(host, "inventory_audit").data, run.fact(host, "gid_check").data
         domain = (inventory or {}).get("nvlink_domain")
         domains[host] = domain if isinstance(domain, str) and domain != "none" else None
+        known.update([host] if isinstance(domain, str) else [])
         predicted[host] = _predicted(gids, (run.fact(host, "version_audit").data or {}), run.context.get("vendor"))
     made = recipe.of_node(replace(run, envelope={"host": run.hosts[0]}, own={})) if run.hosts else None
     return {
         **run.context,
         "domains": domains,
+        "domains_known": known,  # measured, if only that there is none
         "predicted": predicted,
         "gain_pct": run.wanted.key("nccl.recipe_gain_pct").value,
         "nothing_to_set": made is not None and not made["lines"],
@@ -127,7 +129,7 @@ def _between(run, log, meant, context):
     if absent:
         return absent, ""
     if meant == "NVLink across nodes":
-        return _nvlink(log)
+        return _nvlink(log, "domains_known" not in context or set(run["nodes"]) <= set(context["domains_known"]))
     wanted = MEANT.get(context.get("transport"))
     wrong = [entry for entry in log["networks"] if wanted and entry["kind"] not in wanted]
     if wrong:
@@ -137,7 +139,7 @@ def _between(run, log, meant, context):
     return ("none", "") if wanted else (None, "the contract does not say which transport is meant")
 
 
-def _nvlink(log):
+def _nvlink(log, known):
     active, uuids = log["mnnvl"]["active"], {entry["uuid"] for entry in log["mnnvl"]["fabrics"]}
     if active is True:
         return "none", ""
@@ -146,6 +148,8 @@ def _nvlink(log):
     used = WORDS.get(log["network"], log["network"] or "the network")
     if uuids == {"0.0"}:
         return f"{used} where NVLink across nodes was meant: the GPUs are in no NVLink domain (fabric UUID 0)", ""
+    if not known:
+        return None, f"{used} was used; whether NVLink joins these nodes was not measured in this run (inventory_audit)"
     return f"{used} where NVLink across nodes was meant", ""
 
 

@@ -86,6 +86,16 @@ def test_no_nvlink_domain_is_said():
     assert "fabric UUID 0" in finding(run_of(alone), form="nvl72", domains={"n1": None, "n2": None})
 
 
+def test_where_the_domains_were_not_measured_nothing_is_asserted():
+    unknown = {"form": "nvl72", "domains": {"n1": None, "n2": None}, "domains_known": set()}
+    found = judged(run_of(network(mnnvl=0)), **unknown)["transports"][0]
+    assert found["finding"] is None
+    assert "not measured in this run" in found["finding_reason"]
+    assert finding(run_of(network(mnnvl=1)), **unknown) == "none"
+    alone = {**unknown, "domains_known": {"n1", "n2"}}
+    assert finding(run_of(network(mnnvl=0)), **alone) == "RoCE where NVLink across nodes was meant"
+
+
 def test_imex_missing():
     broken = log_of((FIXTURES / "nccl_2.30" / "mnnvl_not_working.txt").read_text())
     text = finding(run_of(broken, nodes=("r1t01", "r1t02"), status="error"), form="nvl72", domains={"r1t01": "u", "r1t02": "u"})
