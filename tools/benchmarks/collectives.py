@@ -1,11 +1,12 @@
-"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found and a log is read."""
+"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found, and a log and its table are read."""
 
 from __future__ import annotations
 
-from . import culprits, curve_rates, library_logs
+from . import culprits, curve_rates, library_logs, sweep_tables
 
 
 def figures():
     yield from curve_rates.figures()
     yield from culprits.figures()
     yield from library_logs.figures()
+    yield from sweep_tables.figures()
