@@ -8,6 +8,8 @@ ASKED = {
     "bmc_network": "that controllers (BMC) are on a network which no tenant reaches, and their accounts are changed between tenants",
     "nfs_exports": "that only this tenant's nodes reach the NFS exports that it mounts: the rules of the storage network",
     "dpu_host": "that the host cannot reach or reconfigure its DPU (mode, RShim from the host, firmware protection): the DPU's own query",
+    "monitoring_dashboards": "its dashboards: failed component, affected jobs, state of the scheduler, age of each check, on live series",
+    "monitoring_alerts": "its alert rules (GPU errors, lost GPU, node down, stale health check), and whom they reached when last tried",
     "vm_host": "the host below this virtual machine: kernel, QEMU, mitigations, IOMMU groups of what is passed through",
 }
 

@@ -18,6 +18,7 @@ from . import (
     faults_isolation,
     faults_kernel,
     faults_load,
+    faults_monitoring,
     faults_rdma,
     faults_recipe,
     faults_scheduler,
@@ -42,11 +43,12 @@ def registry() -> dict:
             faults_cabling,
             faults_isolation,
             faults_load,
+            faults_monitoring,
+            faults_recipe,
             faults_burn,
             faults_compute,
             faults_collectives,
             faults_transport,
-            faults_recipe,
         )
         for name, function in vars(module).items()
         if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")

@@ -81,6 +81,8 @@ class Control:
     compute_domain: bool = True
     collectives: bool = False  # has the head's capture launches of collectives? They are the largest part of it
     denied: set = field(default_factory=set)  # beginnings of paths that RBAC denies
+    # what the cluster's monitoring shows otherwise than all of it, by the names that render_monitoring.py reads
+    monitoring: dict = field(default_factory=dict)
 
 
 def control_of(cluster: dict, nodes: list, at_s: float) -> Control:

@@ -64,6 +64,8 @@ def module_of(name):
             from . import isolation_audit as module
         elif name == "tenancy_audit":
             from . import tenancy_audit as module
+        elif name == "monitoring_audit":
+            from . import monitoring_audit as module
         elif name == "tenancy_probe":
             from . import tenancy_probe as module
         elif name == "nccl_recipe":
