@@ -46,7 +46,8 @@ ERRORS = re.compile(
     r"Test (?:NCCL|CUDA|HIP|RCCL) failure|Test failure |\bSignal: |exited on signal|Segmentation fault|Bus error|corrupted |\bKilled\b|"
     r"srun: error|slurmstepd: error|prterun noticed|mpirun noticed|mpiexec noticed|MPI_ABORT was invoked|Primary job +terminated|"
     r"command not found|No such file or directory|error while loading shared libraries|Invalid number of GPUs|CANCELLED|DUE TO TIME LIMIT|"
-    r"unable to (?:start|launch|find)|could not (?:access|find)|There are not enough slots|Permission denied(?: \(|$)|Connection refused|# error: \S"
+    r"unable to (?:start|launch|find)|could not (?:access|find)|There are not enough slots|"
+    r"Permission denied(?: \(|$)|Connection refused|# error: \S"
 )
 MAX_ERRORS = 12
 
