@@ -10,6 +10,8 @@ import ipaddress
 import re
 from typing import NamedTuple
 
+from accept_node.parsers import sysfs_gids
+
 SELECTS_SINCE = (2, 21)
 FAMILIES = {"AF_INET": 4, "AF_INET6": 6}
 NOT_VALID = ("zero", "link_local")  # to the library: empty, or fe80::/64
@@ -57,7 +59,8 @@ def uses(device: str, setting: Setting | None) -> bool:
 
 
 def choose(gids: list, settings: dict[str, Setting], version: str | None) -> Choice:
-    """The index in a sparse table ({"index", "gid", "kind", "type"}) that the library would use."""
+    """The index in a sparse table that the library would use; rows as gid_check keeps them, or in full (sysfs_gids)."""
+    gids = sysfs_gids.full(gids)
     pinned = number(settings.get("NCCL_IB_GID_INDEX"))
     if pinned is not None and pinned >= 0:
         return Choice(pinned, f"NCCL_IB_GID_INDEX={pinned} in {settings['NCCL_IB_GID_INDEX'].origin}")

@@ -109,8 +109,10 @@ class Gather:
         return any(source["what"] == what and source["reason"] == "missing" for source in self.sources)
 
     def _source(self, kind, what, text, reason, **rest):
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        self.sources.append({"kind": kind, "what": what, "reason": reason, "sha256": digest, "bytes": len(text), **rest})
+        source = {"kind": kind, "what": what, "reason": reason, "bytes": len(text), **rest}
+        if text:
+            source["sha256"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        self.sources.append(source)
 
     def _parsed(self, what, text, parse):
         if parse is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from accept_node.parsers import sysfs_gids
+
 from .. import nccl_gid
 
 NO_POD = "no pod bears the label accept-audit=gid: start one as jobs are started, with RDMA devices, and audit again (roles/gid_check)"
@@ -20,7 +22,7 @@ def analyse(data: dict, run) -> dict:
     version, why = _version(run)
     facts = {"nccl": {"version": version, "version_reason": why, "settings": {k: f"{s.value} ({s.origin})" for k, s in settings.items()}}}
     facts.update(_inside(data))
-    ports = data.get("ports")
+    ports = data.get("ports") and [_full(port) for port in data["ports"]]
     if ports is None:
         return {**facts, "nccl_choices": None, "nccl_pinned": None}
     hca = settings.get("NCCL_IB_HCA")
@@ -30,6 +32,11 @@ def analyse(data: dict, run) -> dict:
     choices = [_choice(port, settings, version, unread) for port in rails]
     fixed = [] if pinned is None or pinned < 0 else [{"name": port["name"], "finding": _standing(port, pinned)} for port in rails]
     return {**facts, "nccl_choices": choices, "nccl_pinned": None if unread and pinned is None else fixed}
+
+
+def _full(port) -> dict:
+    """A port with its GIDs in full."""
+    return {**port, "gids": port["gids"] if port["gids"] is None else sysfs_gids.full(port["gids"])}
 
 
 def _choice(port, settings, version, unread) -> dict:
@@ -65,7 +72,7 @@ def _inside(data) -> dict:
             continue
         settings = nccl_gid.in_force(one["settings"] or [])
         unread = [] if one["settings"] is not None else ["its environment"]
-        for port in one["ports"]:
+        for port in map(_full, one["ports"]):
             choice = _choice({**port, "name": f"{one['name']} {port['name']}"}, settings, one["nccl_version"], unread)
             ports.append({**choice, "best_v2": port["best_v2"], "best_v2_reason": port.get("best_v2_reason", "")})
     return {"container_ports": ports}

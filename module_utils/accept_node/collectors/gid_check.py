@@ -77,7 +77,8 @@ def _gids(entry, table, states) -> dict:
     v2 = [gid for gid in gids if gid["type"] == "v2" and gid["netdev_state"] in (*rdma.UP, None)]
     routable = [gid["index"] for gid in v2 if gid["kind"] in ROUTABLE]
     unknown = [gid["index"] for gid in gids if gid["type"] is None and gid["kind"] in ROUTABLE]
-    entry.update(table=table["table"], gids=gids[:KEPT], gids_left_out=max(0, len(gids) - KEPT), routable_v2=routable[:KEPT])
+    kept = sysfs_gids.short(gids[:KEPT])
+    entry.update(table=table["table"], gids=kept, gids_left_out=max(0, len(gids) - KEPT), routable_v2=routable[:KEPT])
     entry["rocev2_index"] = routable[0] if routable else None if unknown else "none"
     entry["best_v2"] = next((kind for kind in (*ROUTABLE, "ipv4_link_local", "link_local") if any(g["kind"] == kind for g in v2)), "none")
     if unknown and not routable:

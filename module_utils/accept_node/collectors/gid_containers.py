@@ -12,6 +12,7 @@ from . import containers, rdma
 LAYERS = ["*/ports/*/link_layer", "*/ports/*/state"]
 ENVIRON = ["grep", "-zoaE", "^(NCCL|RCCL)_[A-Z0-9_]+=.*"]
 LIBRARY = ["-xdev", "-maxdepth", "8", "-name", "libnccl.so.2.*"]
+KEPT = ("name", "gids", "gids_left_out", "rocev2_index", "rocev2_index_reason", "best_v2", "best_v2_reason")
 CONFS = ("/root/.nccl.conf", "/etc/nccl.conf")
 
 
@@ -44,8 +45,8 @@ def _one(gather, one, tables, keep):
         if layer == "Ethernet":
             # where the kernel tells some types, the slots without one belong to other networks: a container cannot use them
             own = [gid for gid in found[name]["gids"] if gid["type"] is not None] or found[name]["gids"]
-            entry = {"name": name, "device": device, "link_layer": layer}
-            ports.append(keep(entry, {"table": found[name]["table"], "gids": own}, states))
+            known = keep({"name": name}, {"table": found[name]["table"], "gids": own}, states)
+            ports.append({key: known[key] for key in KEPT if key in known})
     return {"name": one["name"], "ports": ports, "settings": _settings(gather, one["pid"], base), "nccl_version": _version(gather, base)}
 
 

@@ -149,6 +149,4 @@ def _traffic_class(tree, port):
 
 def _tos(tree, port):
     text = tree.files.get(f"{port['device']}/ports/{port['port']}/default_roce_tos") if tree else None
-    if text is None:
-        return {"cma_tos": None, "cma_tos_reason": "it can be read only where configfs shows the device; making it do so would be a change"}
-    return {"cma_tos": integer(text)}
+    return {"cma_tos": integer(text)}  # only where configfs shows the device already: making it do so would be a change

@@ -10,6 +10,7 @@ Sparse: empty slots (all zero) are counted in `table` and not listed. `kind`: ip
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from . import ParseError
@@ -73,3 +74,30 @@ def kind_of(gid: str):
         return "ipv4_link_local" if gid[30:34] == "a9fe" else "loopback" if gid[30:32] == "7f" else "ipv4"
     first = int(gid[:4], 16)
     return "link_local" if first & 0xFFC0 == 0xFE80 else "multicast" if first >= 0xFF00 else "loopback" if gid == LOOPBACK else "global"
+
+
+def short(gids: list) -> list:
+    """GIDs as rows [index, address as people write it, type, net device, its state]; `full` undoes it."""
+    return [[gid["index"], _written(gid["gid"]), gid["type"], gid["netdev"], gid.get("netdev_state")] for gid in gids]
+
+
+def full(rows) -> list:
+    """GIDs of such rows, as `read` gives them; of rows that are so already, themselves."""
+    return [row if isinstance(row, dict) else _unwritten(*row) for row in rows]
+
+
+def _written(gid):
+    try:
+        address = ipaddress.IPv6Address(gid)
+    except ValueError:
+        return gid
+    return str(address.ipv4_mapped or address)
+
+
+def _unwritten(index, written, kind, netdev, state):
+    try:
+        address = ipaddress.ip_address(written)
+        gid = ipaddress.IPv6Address("::ffff:" + written if address.version == 4 else written).exploded
+    except ValueError:
+        gid = written
+    return {"index": index, "gid": gid, "kind": kind_of(gid), "type": kind, "netdev": netdev, "netdev_state": state}

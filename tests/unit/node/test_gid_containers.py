@@ -8,6 +8,7 @@ import pytest
 from accept_node.collectors import gid_check, gid_containers
 from accept_node.envelope import Gather
 from accept_node.node import ReplayNode
+from accept_node.parsers import sysfs_gids
 
 LISTED = ["crictl", "pods", "--state", "ready", "--output", "json", "--label", "accept-audit=gid"]
 POD, CONTAINER = "ab" * 32, "cd" * 32
@@ -52,7 +53,7 @@ def test_what_a_pod_sees():
     (port,) = one["ports"]
     assert (one["name"], one["nccl_version"]) == ("qa/probe", "2.27.3")
     assert one["settings"] == [{"from": "environment", "values": {"NCCL_IB_GID_INDEX": "3"}}]
-    assert (port["rocev2_index"], port["best_v2"], port["gids"][2]["netdev_state"]) == (2, "ipv4", "up")
+    assert (port["rocev2_index"], port["best_v2"], port["gids"][2]) == (2, "ipv4", [2, "10.100.0.1", "v2", "net1", "up"])
     assert gather.errors == []
 
 
@@ -88,3 +89,16 @@ def test_nothing_but_declared_pods_is_asked_for():
 def test_what_cannot_be_had_is_null_and_never_a_healthy_table(changes, found):
     told = inside([(MAPPED, "RoCE v2")], **changes)[0]
     assert (told if told is None else [one["ports"] for one in told]) == found
+
+
+def test_short_rows_lose_nothing():
+    addresses = [LOCAL, MAPPED, "0000:0000:0000:0000:0000:ffff:a9fe:0101", "fd02:0000:0000:0000:0000:0000:0000:0004", "no address"]
+    addresses += [
+        "0000:0000:0000:0000:0000:0000:0000:0001",
+        "ff02:0000:0000:0000:0000:0000:0000:0001",
+        "0000:0000:0000:0000:0000:ffff:7f00:0001",
+    ]
+    known = {"type": "v2", "netdev": "rail0", "netdev_state": "up"}
+    gids = [{"index": at, "gid": gid, "kind": sysfs_gids.kind_of(gid), **known} for at, gid in enumerate(addresses)]
+    assert sysfs_gids.full(json.loads(json.dumps(sysfs_gids.short(gids)))) == gids
+    assert sysfs_gids.full(gids) == gids
