@@ -121,7 +121,10 @@ class ActionModule(ActionBase):
         """Worlds that the judge finds slow, from what has been measured so far."""
         cluster = next(one for one in self.contract.data["clusters"] if one["name"] == name)
         view = sweep_facts.view(self.run_dir, self.record, self.standards, self.contract, cluster, head)
-        return sweep_facts.slow_worlds(data, view)
+        try:
+            return sweep_facts.slow_worlds(data, view)
+        except Exception:  # a fault of the judge's ends the search, not the sweep; scoring meets it again and says so
+            return []
 
     def _known(self, host):
         return next((one for one in self.record["inventory"]["hosts"] if one["name"] == host), {"replay": False})
