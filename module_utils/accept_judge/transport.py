@@ -59,7 +59,7 @@ def judge(runs: list, context: dict) -> dict:
     transport_warnings: [{name, kind, count, text}] of the kinds that cost bandwidth or jobs
     transport_domains: [{name, finding, finding_reason}]: launches made across NVLink domains on purpose
     transport_unjudged: {name of a run: why its bandwidth must not be judged}
-    recipe_verdict, recipe_verdict_reason, recipe_needs: transport_recipe.py
+    recipe_verdict, recipe_verdict_reason, recipe_needs, recipe_judged: transport_recipe.py
     """
     seen = [(run, _verdict(run, context)) for run in runs]
     decisive = {run["mode"] for run in runs if run["mode"] != "bare"}
@@ -76,7 +76,7 @@ def judge(runs: list, context: dict) -> dict:
         "transport_unjudged": {
             run["name"]: verdict["finding"] or verdict["reason"] for run, verdict in seen if verdict["finding"] != "none"
         },
-        **transport_recipe.verdict([(run, verdict) for run, verdict in seen if not _searching(run)], context),
+        **transport_recipe.judge([(run, verdict) for run, verdict in seen if not _searching(run)], context),
     }
 
 

@@ -2,6 +2,7 @@
 
 recipe_verdict: out_of_the_box | provider_recipe | undocumented | none, or null with recipe_verdict_reason
 recipe_needs: ["NCCL_IB_TC=106"]: what our settings add to what is in force otherwise, where they are needed
+recipe_judged: [{name, verdict, verdict_reason}]: the same for a row, whose name says why
 """
 
 from __future__ import annotations
@@ -12,6 +13,15 @@ from statistics import median
 MODES = ("bare", "provider", "ours")
 BUSBW_OUT, BUSBW_IN = 3, 7  # columns of a row, accept_node/collective_rows.py
 OF_THE_RUN = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE")
+
+
+def judge(seen: list, context: dict) -> dict:
+    """The verdict, and a row of it."""
+    found = verdict(seen, context)
+    why = found["recipe_verdict_reason"]
+    needs = f"; it needs {', '.join(found['recipe_needs'])}" if found["recipe_needs"] else ""
+    name = "the largest world of several nodes" + (f": {why}" if why and found["recipe_verdict"] else "") + needs
+    return {**found, "recipe_judged": [{"name": name, "verdict": found["recipe_verdict"], "verdict_reason": why}]}
 
 
 def verdict(seen: list, context: dict) -> dict:

@@ -188,6 +188,13 @@ def test_verdicts_on_the_recipe():
     assert recipe({"status": "hang"}, {"status": "error"}, {"status": "error"})[0] == "none"
 
 
+def test_the_row_on_the_recipe_says_why():
+    slow = judged(run_of(network(), mode="bare", busbw=200), run_of(network(more="NCCL_IB_TC set by environment to 106."), mode="ours"))
+    assert slow["recipe_judged"][0]["name"] == (
+        "the largest world of several nodes: bare: all_reduce: 200.0 GB/s where 390.0 are had; it needs NCCL_IB_TC=106"
+    )
+
+
 def test_a_recipe_is_not_judged_without_comparison():
     alone = judged(run_of(network(), mode="ours"))
     assert alone["recipe_verdict"] is None
