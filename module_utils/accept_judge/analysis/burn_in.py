@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import statistics
 
-CONCERN = "burn_in"
-HARD = ("hw_thermal", "hw_power_brake", "sw_thermal")  # sw_power_cap at the limit is what full load looks like
+from . import burn_in_peers
+
 FLOOR, PEERS_FOR_Z, TAIL = 0.005, 7, 0.00135  # the share of a normal distribution below -3
 NO_SERIES = "no series came back"
 
@@ -19,6 +19,7 @@ def analyse(data: dict, run) -> dict:
     """judged: [{name, label, loaded_pct, mismatches, checksum_odd, degradation_pct, lowest_pct, clock_held_pct, hard_throttle_s, slot_pct,
         node..., over_slot_c, ecc_corrected, ecc_uncorrected, nvlink_errors}]; null with `<key>_reason`.
     outliers: [{label, robust_z}], [] with too few peers. ran_pct, gpus_loaded, node_pct, first_error ("none"), changed (lines),
+    plots: the node's time axis, where it is the cluster's first or stands out;
     exchange_held_pct, soak_spread: [{operation, min_pct_of_mean}], kernel_errors: [{label, text}]
     """
     devices = data.get("devices")
@@ -28,7 +29,7 @@ def analyse(data: dict, run) -> dict:
         why = facts.get("ran_pct_reason") or NO_SERIES
         nothing = ("judged", "outliers", "node_pct", "first_error", "exchange_held_pct", "soak_spread", "kernel_errors", "port_errors")
         return {**facts, **dict.fromkeys(nothing), **{f"{key}_reason": why for key in (*nothing, "gpus_loaded")}}
-    slots = _slots(run)
+    slots, shown = burn_in_peers.of(run)
     judged = [_device(device, data, slots) for device in devices]
     return {
         **facts,
@@ -40,6 +41,7 @@ def analyse(data: dict, run) -> dict:
         "soak_spread": _soak(data),
         **_kernel(data),
         "port_errors": data["ports"],
+        "plots": burn_in_peers.plots(data, run.envelope.get("host"), shown),
     }
 
 
@@ -86,7 +88,7 @@ def _changed(data):
 
 def _device(device, data, slots) -> dict:
     tflops, clock, heat = device["tflops"], device["clock_mhz"], device["temperature_c"]
-    peers = slots.get(_slot(device, data), {})
+    peers = slots.get(burn_in_peers.slot(device, data), {})
     told = {key: device[key] for key in ("name", "loaded_pct", "mismatches", "ecc_corrected", "ecc_uncorrected", "nvlink_errors")}
     told["label"] = f"{device['name']} ({device['pci']})" if device["pci"] else device["name"]
     told["checksum"] = device["checksum"]
@@ -94,7 +96,7 @@ def _device(device, data, slots) -> dict:
     told["degradation_pct"] = _drop(tflops)
     told["lowest_pct"] = _share(tflops, "lowest", "median")
     told["clock_held_pct"] = _share(clock, "last", "first")
-    told["hard_throttle_s"] = _hard(device["throttle_s"])
+    told["hard_throttle_s"] = burn_in_peers.hard(device["throttle_s"])
     told["slot_pct"] = _beside(tflops and tflops["median"], peers.get("tflops"))
     told["over_slot_c"] = None
     if heat and len(peers.get("heat", ())) > 2:
@@ -125,12 +127,6 @@ def _share(figures, part, whole):
     if not figures or figures.get(part) is None or not figures.get(whole):
         return None
     return round(100.0 * figures[part] / figures[whole], 2)
-
-
-def _hard(seconds):
-    if seconds is None:
-        return None
-    return round(max(sum(seconds.get(name, 0.0) for name in HARD), seconds.get("hw_slowdown", 0.0)), 1)
 
 
 def _beside(value, values):
@@ -165,47 +161,6 @@ def _outliers(judged, slots) -> list:
         for device in judged
         if device["robust_z"] is not None
     ]
-
-
-# --- peers ----------------------------------------------------------------------------------------------------------------------------
-
-_known: dict = {}
-
-
-def _slot(device, data):
-    """By its address on the bus: where a GPU has vanished those behind it have moved up, and still sit where they sat."""
-    return data["engine"], device["model"], device["pci"] or device["slot"]
-
-
-def _slots(run) -> dict:
-    """(engine, model, slot) -> figures of all nodes of the cluster, read once for all of them."""
-    key = (str(run.run_dir), (run.run or {}).get("run_id"), run.hosts)
-    if key not in _known:
-        _known.clear()
-        _known[key] = _read(run)
-    return _known[key]
-
-
-def _read(run) -> dict:
-    slots: dict = {}
-    for host in run.hosts:
-        data = run.fact(host, CONCERN).data or {}
-        devices = data.get("devices") or ()
-        for device in devices:
-            slot = slots.setdefault(_slot(device, data), {"tflops": [], "heat": []})
-            if device["tflops"]:
-                slot["tflops"].append(device["tflops"]["median"])
-            if device["temperature_c"]:
-                slot["heat"].append(device["temperature_c"]["mean"])
-            kind = slots.setdefault((data["engine"], device["model"], data.get("version")), {"tflops": [], "checksum": []})
-            if device["checksum"]:
-                kind["checksum"].append(device["checksum"])
-            slot["checksum"] = kind["checksum"]  # a result is the same on every slot
-        rates = [device["tflops"]["median"] for device in devices if device["tflops"]]
-        if rates:
-            kind = (data["engine"], devices[0]["model"], "node")
-            slots.setdefault(kind, {"tflops": [], "means": []})["means"].append(statistics.fmean(rates))
-    return slots
 
 
 def _node(data, slots) -> dict:

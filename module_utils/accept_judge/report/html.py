@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from markupsafe import Markup
 
 from .. import recipe
-from . import plots
+from . import plots, plots_burn_in
 from .text import link, plural, say, when
 from .view import OPEN, SEVERITIES, VERDICTS, WORDS, View
 
@@ -48,6 +48,7 @@ def render(view: View, templates: Path) -> str:
         evidence_links=EVIDENCE_LINKS,
         recipe_path=lambda made: recipe.conf_path(made, len(view.card["recipes"]) == 1),
         plots=[(plot, drawn) for plot in view.card.get("plots") or () if (drawn := plots.draw(plot))],
+        burn_ins=[(plot, drawn) for plot in view.card.get("plots") or () if (drawn := plots_burn_in.draw(plot))],
     )
 
 

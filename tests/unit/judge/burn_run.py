@@ -52,8 +52,10 @@ class Burned:
             path.write_text(json.dumps(envelope))
         self.context = {"sku": sku, "vendor": self.nodes[0].vendor, "transport": "infiniband"}
         self.lookup = wanted.Lookup(STANDARDS, None, "b", sku, "", STARTED)
-        view = analysis.View(STANDARDS, self.context, {}, self.lookup, STARTED, folder, self.run, names)
-        self.judged = {name: analysis.enrich("burn_in", data, view) for name, data in self.data.items()}
+        self.judged = {}
+        for name, data in self.data.items():
+            view = analysis.View(STANDARDS, self.context, {"host": name}, self.lookup, STARTED, folder, self.run, names)
+            self.judged[name] = analysis.enrich("burn_in", data, view)
 
     def verdicts(self, host) -> dict:
         told = {}
