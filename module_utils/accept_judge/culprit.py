@@ -100,11 +100,8 @@ class Search:
 
     def _stage(self, stage: Stage):
         groups = [group for group in stage.groups if len(group) > 1 or stage.name == "alone"]
-        groups += [
-            group
-            for group in [tuple(unit for group in stage.groups if len(group) == 1 for unit in group)]
-            if stage.name != "alone" and len(group) > 1
-        ]
+        left = tuple(unit for group in stage.groups if len(group) == 1 for unit in group)
+        groups += [left] if stage.name == "scale_out" and len(left) > 1 else []  # no NVLink joins domains of one node
         if not groups:
             return
         informed = stage.name in self.reference

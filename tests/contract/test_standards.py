@@ -70,3 +70,9 @@ def test_the_audit_with_probes_is_the_audit_and_the_probes():
     audit, both = STANDARDS.definitions["audit"], STANDARDS.definitions["audit_probe"]
     assert both["concerns"] == [*audit["concerns"], "tenancy_probe"]
     assert all(both[key] == audit[key] for key in ("reject", "exceptions", "incomplete", "coverage"))
+
+
+def test_the_audit_with_collectives_is_the_audit_and_the_sweep():
+    audit, both = STANDARDS.definitions["audit"], STANDARDS.definitions["audit_collectives"]
+    assert both["concerns"] == [*audit["concerns"], "nccl_sweep"]
+    assert all(both[key] == audit[key] for key in ("reject", "exceptions", "incomplete", "coverage"))

@@ -44,14 +44,14 @@ def render(node) -> dict:
 
 def _facts(head, members) -> dict:
     """As sweep_facts has them of this cluster."""
-    joined = "nvl72" in head.sku
+    joined = {name: one for name, one in members.items() if "nvl72" in one.sku and "nvidia-smi" not in {*one.hung_tools, *one.broken_tools}}
     return {
         "head": head.name,
         "engine": sweep_facts.ENGINES[head.vendor],
         "launcher": sweep_facts.LAUNCHERS[head.scheduler],
         "ranks_per_node": len(head.gpus),
         "placement": {name: {"rack": one.rack or None, "leaf": None} for name, one in members.items()},
-        "domains": {name: domain for name, one in members.items() if joined and (domain := model.domain_of(one))},
+        "domains": {name: domain for name, one in joined.items() if (domain := model.domain_of(one))},
         "recipe": {"NCCL_IGNORE_CPU_AFFINITY": "1"},  # any: that there is one makes the mode `ours`
         "provider": {},
     }

@@ -102,6 +102,13 @@ def test_three_trays_of_one_rack_and_one_of_another():
     assert names(World(culprit_plan.make(nodes, racks_share_nvlink=True), bad=bad).search()) == sorted(bad)
 
 
+def test_domains_of_one_node_take_no_part_inside_domains():
+    nodes = cluster(18, rack=18)
+    domains = {name: "other" if name == "n0004" else "rack" for name in nodes if name != "n0015"}
+    found = World(culprit_plan.make(nodes, racks_share_nvlink=True, domains=domains), bad={"n0010": {"nvlink": 0.55}}).search()
+    assert names(found) == ["n0010"]
+
+
 def test_a_node_that_is_slow_by_itself_is_run_twice_and_named():
     found = World(culprit_plan.make(cluster(64)), bad={"n0009": {"alone": 0.8, "scale_out": 0.8, "across": 0.8}}).search()
     assert [(one["name"], one["stage"]) for one in found["culprits"]] == [("n0009", "alone")]
