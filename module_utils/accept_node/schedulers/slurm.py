@@ -38,19 +38,13 @@ def detect(gather) -> dict:
     version = gather.command(VERSION, tool_version.parse_slurm, timeout_s=20, optional=True)
     if gather.missing(" ".join(VERSION)):
         return {"present": False, "version": None, "reason": "scontrol is not installed"}
-    if version is None:
-        return {"present": None, "version": None, "reason": _why(gather, VERSION)}
-    config = _config(gather)
+    config = version and _config(gather)
     if config:
         return {"present": True, "version": config["values"].get("SLURM_VERSION") or version["version"], "reason": ""}
-    why = _why(gather, CONFIG)
-    if UNCONFIGURED.search(why):
-        return {
-            "present": False,
-            "version": version["version"],
-            "reason": "Slurm's tools are installed, and no cluster is configured for them",
-        }
-    return {"present": None, "version": version["version"], "reason": why}
+    why = _why(gather, CONFIG if version else VERSION)  # up to 22.05 not even the version is told without a configuration
+    absent = UNCONFIGURED.search(why)
+    reason = "Slurm's tools are installed, and no cluster is configured for them" if absent else why
+    return {"present": False if absent else None, "version": version and version["version"], "reason": reason}
 
 
 def _config(gather):

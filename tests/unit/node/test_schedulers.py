@@ -179,6 +179,19 @@ def test_slurm_down_slow_unconfigured_or_there(answer, present, said):
     assert said in found["reason"]
 
 
+def test_tools_of_slurm_that_do_not_even_tell_their_version_without_a_configuration():
+    answer = {
+        "rc": 1,
+        "stderr": "scontrol: error: fetch_config: DNS SRV lookup failed\nscontrol: fatal: Could not establish a configuration source\n",
+    }
+    found = slurm.detect(Gather(replay({"scontrol --version": answer})))
+    assert (found["present"], found["version"]) == (False, None)
+    assert "no cluster is configured" in found["reason"]
+    assert audit({"scontrol --version": answer, **NO_KUBECTL})["data"]["scheduler"] == "none"
+    broken = slurm.detect(Gather(replay({"scontrol --version": {"rc": 127, "stderr": "error while loading shared libraries\n"}})))
+    assert broken["present"] is None
+
+
 def test_a_controller_that_is_down_is_asked_once():
     node = RecordingNode(
         replay({"scontrol --version": "slurm 25.11.1\n", "scontrol show config": {"rc": 1, "stderr": "Unable to contact\n"}, **NO_KUBECTL})
