@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 
 from accept_node import agents
-from accept_node.collectors import health_audit, health_configs, health_dcgm
+from accept_node.collectors import health_audit, health_configs, health_dcgm, health_logs
 
 from .health_state import of
 from .model import SimNode
 from .records import command, file, listing, missing, missing_file, missing_tree, tree
 
 WATCHES = ("PCIe", "NVLINK", "Memory", "SM", "InfoROM", "Thermal", "Power", "Driver", "NvSwitch NF", "NvSwitch F")
+# What Ubuntu and RHEL ship: the former takes the kernel's own records alone, the latter whatever the journal has.
+KLOG = 'module(load="imuxsock")\nmodule(load="imklog" permitnonkernelfacility="off")\n'
+JOURNAL = 'module(load="imuxsock" SysSock.Use="off")\nmodule(load="imjournal" StateFile="imjournal.state")\n'
+RULES = "*.*;auth,authpriv.none\t\t-/var/log/syslog\nkern.*\t\t-/var/log/kern.log\n"
 LINE = "+" + "-" * 20 + "+" + "-" * 52 + "+"
 # Units of every such machine: among them names that could be taken for a health check of GPUs.
 OF_THE_SYSTEM = (
@@ -34,8 +38,8 @@ def render(node: SimNode, at_s: float) -> dict:
     commands = [*_systemd(node, health), _ps(node, health, pids), *_containers(node, health), *_scripts(health), *_dcgm(node, health)]
     return {
         "commands": [*commands, *_nhc_log(node, health, at_s)],
-        "files": _files(health, pids),
-        "trees": _trees(health),
+        "files": [*_files(health, pids), *_logs(node)],
+        "trees": [*_trees(health), tree("/etc/rsyslog.d", {"50-default.conf": RULES}), missing_tree("/etc/systemd/journald.conf.d")],
         "listings": [listing(health_audit.SYSTEMD, [])],
     }
 
@@ -213,3 +217,8 @@ def _policy(health) -> str:
     head = f"| {'Policy Information':<78}|\n| {'DCGM_ALL_SUPPORTED_GPUS':<78}|"
     note = "**** Non-homogenous settings across group. Use with –v flag to see details.\n"
     return f"Policy information\n{rule}\n{head}\n{rule.replace('-', '=')}\n{body}\n{rule}\n{note}"
+
+
+def _logs(node):
+    yield file(health_logs.RSYSLOG, KLOG if node.os.startswith("ubuntu") else JOURNAL)
+    yield file(health_logs.JOURNALD, "[Journal]\n#Storage=auto\n#ReadKMsg=yes\n")

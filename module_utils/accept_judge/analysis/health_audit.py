@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from . import health_agents, health_join, health_xids
+from . import health_agents, health_join, health_logs, health_xids
 
 UNREAD = "what runs on the node could not be read"
 SOURCES_ONLY = "only DCGM, its exporter or a device plugin run here: whether anything acts on what they tell is not to be seen on the node"
@@ -25,7 +25,7 @@ def analyse(data: dict, run) -> dict:
     engine = _engine(data, found)
     tables, unknown = _tables(found, catalogue)
     for agent in found:
-        agent["trips"], agent["trips_reason"] = trips(agent, catalogue, engine)
+        agent["trips"], agent["trips_reason"] = trips(agent, catalogue, engine, data.get("logs") or {})
     periodic = [_periodic(agent, program) for agent in found if agent["periodic"] and agent["state"] != "off"]
     off = [agent["title"] for agent in found if agent["id"].endswith(".timer") and agent["state"] == "off"]
     facts = {
@@ -167,7 +167,7 @@ def _xids(data, found, tables, unknown, run) -> dict:
     return facts
 
 
-def trips(agent, catalogue, engine) -> tuple:
+def trips(agent, catalogue, engine, logs) -> tuple:
     """(injection -> true | false | null, why) of one agent: which record or value of a drill can reach it."""
     kinds, wires = catalogue["injections"], set(agent["wires"])
     if agent["kind"] not in ("detector", "device"):
@@ -188,9 +188,16 @@ def trips(agent, catalogue, engine) -> tuple:
         notes.append("its DCGM engine is embedded: dcgmi cannot inject there")
     if "kmsg_kernel" in wires and not wires & {"kmsg", "journal"}:
         notes.append("it takes records of the kernel's facility alone")
-    if "file" in wires and not reached["kmsg_user"]:
-        reached["kmsg_user"] = None
-        notes.append("syslog decides whether a program's record comes into its file")
+    if "file" in wires:
+        of_file, note = health_logs.reached(logs, health_logs.paths_of(agent))
+        others = wires - {"file"}
+        for name, value in of_file.items():  # what another wire reaches is reached
+            reached[name] = reached[name] if others & set(kinds[name]["reaches"]) else value
+        notes.append(note)
+    if "journal" in wires and (logs.get("journald") or {}).get("read_kmsg") is False:
+        for name in ("kmsg_user", "kmsg_kernel"):
+            reached[name] = bool((wires - {"journal"}) & set(kinds[name]["reaches"])) and reached[name]
+        notes.append("journald is told not to read the ring buffer")
     if "nvidia_smi" in wires and wires & {"kmsg", "kmsg_kernel", "journal", "file"}:
         notes.append("it asks the GPU too, and may dismiss a record that the GPU does not bear out")
     return reached, "; ".join(notes)

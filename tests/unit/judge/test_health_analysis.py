@@ -214,8 +214,8 @@ def test_config_of_slurm():
 # --- what it does for which Xid
 
 
-def own(analyse, text):
-    return analyse(units=[timer(), service()], scripts=[script(text)])
+def own(analyse, text, **data):
+    return analyse(units=[timer(), service()], scripts=[script(text)], **data)
 
 
 def test_a_drain_for_45(analyse):
@@ -349,6 +349,43 @@ def test_a_file_behind_syslog_and_a_look_at_the_gpu(analyse):
     agent = agent_of(facts, "own:gpu-check.timer")
     assert (agent["trips"]["kmsg_user"], agent["trips"]["kmsg_kernel"]) == (None, True)
     assert "dismiss" in agent["trips_reason"]
+
+
+def logs(*inputs, permit=False, path="/var/log/syslog", user=True, intricate=False, read_kmsg=True):
+    files = [{"path": path, "kernel": True, "user": user}]
+    found = {"inputs": list(inputs), "permit_non_kernel": permit, "files": files, "intricate": intricate}
+    return {"rsyslog": found, "journald": {"read_kmsg": read_kmsg}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "user", "kernel"),
+    [
+        (logs("imklog"), False, True),  # it drops what a program wrote
+        (logs("imklog", permit=True), True, True),
+        (logs("imklog", permit=True, user=False), False, True),
+        (logs("imjournal"), True, True),
+        (logs("imjournal", read_kmsg=False), False, False),
+        (logs("imuxsock"), False, False),
+        (logs("imklog", path="/var/log/messages"), False, False),  # nothing is written where it reads
+        (logs("imklog", path="/var/log/messages", intricate=True), False, None),
+        ({"rsyslog": "none", "journald": None}, None, None),
+        ({"rsyslog": None, "journald": None}, None, True),
+    ],
+)
+def test_what_comes_into_a_file_is_what_rsyslog_is_told(analyse, settings, user, kernel):
+    facts = own(analyse, "#!/bin/bash\ngrep Xid /var/log/syslog\n", logs=settings)
+    agent = agent_of(facts, "own:gpu-check.timer")
+    assert (agent["trips"]["kmsg_user"], agent["trips"]["kmsg_kernel"]) == (user, kernel)
+
+
+def test_another_wire_reaches_what_the_file_does_not(analyse):
+    facts = own(analyse, "#!/bin/bash\ngrep Xid /var/log/syslog || dmesg | grep Xid\n", logs=logs("imuxsock"))
+    assert agent_of(facts, "own:gpu-check.timer")["trips"]["kmsg_user"] is True
+
+
+def test_a_journal_that_does_not_read_the_ring_buffer(analyse):
+    facts = own(analyse, "#!/bin/bash\njournalctl -k | grep Xid\n", logs=logs("imklog", read_kmsg=False))
+    assert agent_of(facts, "own:gpu-check.timer")["trips"]["kmsg_user"] is False
 
 
 def test_who_listens_to_nothing_known(analyse):

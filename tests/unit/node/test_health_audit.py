@@ -26,6 +26,9 @@ def said(argv, stdout="", rc=0, stderr="", reason=""):
     return {"argv": argv, "stdout": stdout, "rc": None if reason else rc, "stderr": stderr, "reason": reason, "duration_s": 0.01}
 
 
+ABSENT = ("/etc/nhc", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs", "/etc/rsyslog.d", "/etc/systemd/journald.conf.d")
+
+
 def read(commands=(), files=(), trees=(), systemd_runs=True):
     """The envelope; what is not given is not installed, or not there."""
     rules = [{"path": health_audit.SYSTEMD, "names": [], "reason": "" if systemd_runs else "missing"}]
@@ -34,13 +37,14 @@ def read(commands=(), files=(), trees=(), systemd_runs=True):
     commands = [*commands, *(said(argv, reason="missing") for argv in asked if tuple(argv) not in given)]
     paths = {path for path, _ in files}
     absent = ["/etc/crontab", "/etc/healthagent/config.yaml", "/etc/sysconfig/nhc", "/etc/default/nhc"]
+    absent += ["/etc/rsyslog.conf", "/etc/systemd/journald.conf"]
     files = [{"path": path, "text": text, "reason": ""} for path, text in (*files, ("/proc/uptime", "5000.00 400.00\n"))]
     files += [{"path": path, "text": None, "reason": "missing"} for path in absent if path not in paths]
     roots = {tree["root"] for tree in trees}
     none = {"files": {}, "links": {}, "errors": {}, "reason": "missing"}
     trees = [
         *trees,
-        *({**none, "root": r} for r in ("/etc/nhc", "/etc/cron.d", "/var/spool/cron", "/var/spool/cron/crontabs") if r not in roots),
+        *({**none, "root": root} for root in ABSENT if root not in roots),
     ]
     capture = {"recorded_at_s": 1_790_000_000.0, "commands": list(commands), "files": files, "trees": list(trees), "listings": rules}
     return collect("health_audit", health_audit.collect, ReplayNode(capture))
@@ -175,3 +179,24 @@ def test_nothing_that_is_asked_changes_a_thing():
     asked += [health_dcgm.watches(0), health_dcgm.health(0), health_dcgm.policy(0)]
     words = {word for argv in asked for word in argv}
     assert not words & {"start", "stop", "restart", "enable", "disable", "set", "-s", "--set", "--clear", "--inject", "--reg", "rm", "exec"}
+
+
+def test_settings_of_the_logs_are_read_in_the_order_of_their_files():
+    files = [("/etc/rsyslog.conf", 'module(load="imklog")\n'), ("/etc/systemd/journald.conf", "[Journal]\nReadKMsg=no\n")]
+    beside = [tree("/etc/rsyslog.d", **{"50-default.conf": "kern.*  -/var/log/kern.log\n"})]
+    beside += [tree("/etc/systemd/journald.conf.d", **{"10-own.conf": "[Journal]\nReadKMsg=yes\nRateLimitBurst=50\n"})]
+    logs = read([said(health_audit.PS, rc=1)], files=files, trees=beside, systemd_runs=False)["data"]["logs"]
+    assert logs["rsyslog"]["files"] == [{"path": "/var/log/kern.log", "kernel": True, "user": False}]
+    assert (logs["journald"]["read_kmsg"], logs["journald"]["rate_limit_burst"]) == (True, 50)
+
+
+def test_without_rsyslog_there_is_none_and_journald_is_as_shipped():
+    logs = read([said(health_audit.PS, rc=1)], systemd_runs=False)["data"]["logs"]
+    assert (logs["rsyslog"], logs["journald"]["read_kmsg"]) == ("none", True)
+
+
+def test_settings_that_may_not_be_read_are_not_none():
+    denied = {"root": "/etc/rsyslog.d", "files": {}, "links": {}, "errors": {"a.conf": "permission"}, "reason": ""}
+    found = read([said(health_audit.PS, rc=1)], trees=[denied], systemd_runs=False)
+    assert found["data"]["logs"]["rsyslog"] is None
+    assert "could not be read" in found["errors"][0]["message"]
