@@ -21,6 +21,7 @@ WARM_UP = (12, 600)  # this part of the duration, and no more than so many secon
 BLOCK = 65536  # bytes to each rank: 64 KiB between cores; GPUs have 1 GiB for all ranks together, and no less than this
 BEGIN_S = 30.0  # from the plan to the beginning, so that most nodes have heard of it by then
 SLACK_S = 300.0  # between the planned end and the hard deadline on the node
+SAMPLES = 28800  # of one series: every second for eight hours, every sixth for two days
 SILENT = "the node did not say what it has"
 POLLS, POLL_S = 40, (5.0, 600.0)
 
@@ -76,7 +77,7 @@ def make(run_id: str, hosts: dict, facts: dict, settings: dict, depth: str, now_
                     "exchange_end_s": last + duration,
                     "soak": SOAK if soak_s else [],
                     "soak_s": soak_s,
-                    "resolution_s": settings["resolution_s"],
+                    "resolution_s": max(settings["resolution_s"], -(-duration // SAMPLES)),
                     "nvlink_every_s": 60,
                     "matrix": settings["matrix"],
                     "exchange": settings["exchange"] != "none" and ranks > 1,

@@ -26,6 +26,7 @@ REASONS = {
     0x1: "gpu_idle", 0x2: "applications_clocks_setting", 0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost", 0x20: "sw_thermal",
     0x40: "hw_thermal", 0x80: "hw_power_brake", 0x100: "display_clock_setting",
 }  # fmt: skip
+TOLD = ("reasons", "power_limit_w", "ecc_corrected", "ecc_uncorrected")
 GAUGES = ("temperature_c", "memory_temperature_c", "power_w", "clock_mhz")
 
 
@@ -117,8 +118,7 @@ class Axis:
             return None
         part = max(1, len(values) // PART)
         width = max(3, round(WINDOW_S / self.step)) if len(values) >= 3 else 1
-        means = [(statistics.fmean(window), place) for place, window in _windows(values, width)]
-        lowest, at = min(means) if means else (None, None)
+        lowest, at = _lowest(values, width)
         told = {"mean": statistics.fmean(known), "median": statistics.median(known), "min": min(known), "max": max(known)}
         told.update(first=_mean(values[:part]), last=_mean(values[-part:]), lowest=lowest)
         told = {key: None if value is None else round(value, 4) for key, value in told.items()}
@@ -152,11 +152,15 @@ class Axis:
         return round(min(100.0, 100.0 * got / (self.end - self.begun)), 1)
 
 
-def _windows(values, width):
-    for place in range(0, len(values) - width + 1):
-        window = values[place : place + width]
-        if None not in window:
-            yield place, window
+def _lowest(values, width):
+    """(the lowest mean of so many steps in a row that all have a value, where it begins)"""
+    sums, gaps = [0.0], [0]
+    for value in values:
+        sums.append(sums[-1] + (value or 0.0))
+        gaps.append(gaps[-1] + (value is None))
+    whole = (place for place in range(len(values) - width + 1) if gaps[place + width] == gaps[place])
+    total, at = min(((sums[place + width] - sums[place], place) for place in whole), default=(None, None))
+    return (None, None) if at is None else (total / width, at)
 
 
 def _mean(values):
@@ -170,7 +174,8 @@ def _device(device, told, ticks, axis, order, columns) -> dict:
     spans = [(at - block[2], at, block[1] / block[2]) for at, block in blocks if block[2] > 0]
     place = order.get(device.get("pci") or name)
     rows = [] if place is None else [(tick["t"], tick["gpu"][place]) for tick in ticks if tick["gpu"] and tick["gpu"][place]]
-    gauge = {key: [(at, row[columns.index(key)]) for at, row in rows] for key in columns}
+    where = {key: columns.index(key) for key in (*GAUGES, *TOLD)}
+    gauge = {key: [(at, row[column]) for at, row in rows] for key, column in where.items()}
     checked, bad = bool(told.get("checked")), [at for at, block in blocks if block[3]]
     under = [(at, value) for at, value in gauge["reasons"] if value is not None and axis.begun < at <= axis.end]
     rates = [(at, block[1] / block[2]) for at, block in blocks if block[2] > 0]

@@ -194,6 +194,11 @@ def test_depth_sets_the_hours_and_a_number_overrides_it(depth, hours):
     assert plan(depth=depth, duration_s=60)[0]["duration_s"] == 60
 
 
+@pytest.mark.parametrize(("depth", "seconds"), [("quick", 1), ("standard", 1), ("full", 6)])
+def test_a_long_series_is_not_a_large_one(depth, seconds):
+    assert {own["settings"]["resolution_s"] for own in plan(depth=depth)[0]["hosts"].values()} == {seconds}
+
+
 def test_the_deadline_is_behind_the_planned_end():
     made, _ = plan()
     assert all(own["deadline_s"] > made["ends_at_s"] - 1000.0 for own in made["hosts"].values())

@@ -349,7 +349,7 @@ def worker_of(device):
 
 def test_a_worker_that_dies_is_an_event_and_the_products_go_on(home):
     job = burn_in.LiveJob("run")
-    burn_in.attend(job, plan(9), "here")
+    burn_in.attend(job, plan(16), "here")
     until = time.monotonic() + 10
     while not worker_of("cpu1") and time.monotonic() < until:
         time.sleep(0.1)
