@@ -16,7 +16,10 @@ def paths_of(agent) -> set:
 
 
 def reached(logs: dict, paths: set) -> tuple:
-    """`paths`: the files that are read; none is any of them. ({"kmsg_user": true | false | null, "kmsg_kernel": ...}, why): records written to /dev/kmsg by a program, and by the kernel."""
+    """({"kmsg_user": true | false | null, "kmsg_kernel": ...}, why): records that a program wrote to /dev/kmsg, and the kernel's own.
+
+    `paths`: the files that are read; none stands for any of them.
+    """
     rsyslog, journald = logs.get("rsyslog"), logs.get("journald") or {}
     nothing = {"kmsg_user": None, "kmsg_kernel": None}
     if not rsyslog:
