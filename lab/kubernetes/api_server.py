@@ -11,23 +11,17 @@ SelfSubjectRulesReview, SelfSubjectReview. Every request is logged with its user
 from __future__ import annotations
 
 import base64
-import datetime
-import ipaddress
 import json
-import ssl
-import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from kube_wire import attributes_of, certify
+from kube_world import World
 
+__all__ = ["Server", "World"]
 AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 MANY = {"get", "list", "watch"}
 RESOURCES = {
@@ -40,100 +34,6 @@ RESOURCES = {
     "mellanox.com/v1alpha1": [("nicclusterpolicies", "NicClusterPolicy", False)],
     "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False), ("resourceslices", "ResourceSlice", False)],
 }
-# user -> (its groups, its rules: (verbs, API groups, resources))
-ADMIN = (["system:masters", "system:authenticated"], [("*", "*", "*")])
-AUDIT = (
-    ["auditors", "system:authenticated"],
-    [("get list", "", "nodes"), ("get list", "apps", "daemonsets"), ("get list", "nvidia.com", "clusterpolicies")]
-    + [("get list", "mellanox.com", "nicclusterpolicies"), ("get list", "resource.k8s.io", "deviceclasses resourceslices")],
-)
-TENANT = (["tenants", "system:authenticated"], [("get list watch create", "", "pods"), ("get", "", "namespaces")])
-
-
-@dataclass
-class World:
-    """What the server knows. `users`: name (and token) -> (groups, rules). `lost`: nodes with a GPU that is not allocatable."""
-
-    nodes: int = 6
-    version: str = "v1.36.2"
-    users: dict = field(default_factory=lambda: {"admin": ADMIN, "audit": AUDIT, "tenant": TENANT})
-    denied: tuple = ()  # resources that nobody may read
-    cordoned: tuple = ()
-    lost: tuple = ()
-    pages_expire: bool = False
-    slow_s: float = 0.0
-    garbled: tuple = ()  # paths that are answered with bytes that are no text
-    cut: tuple = ()  # paths whose answer ends in its middle
-    level: str = "baseline"
-
-    def items(self, resource):
-        return {"nodes": self._nodes, "daemonsets": self._daemonsets, "namespaces": self._namespaces}.get(resource, lambda: [])() or {
-            "clusterpolicies": [{"metadata": {"name": "cluster-policy"}, "status": {"state": "ready"}}],
-            "nicclusterpolicies": [{"metadata": {"name": "nic-cluster-policy"}, "status": {"state": "ready"}}],
-            "deviceclasses": [{"metadata": {"name": "gpu.nvidia.com"}}],
-        }.get(resource, [])
-
-    def _nodes(self):
-        return [self._node(number) for number in range(1, self.nodes + 1)]
-
-    def _node(self, number):
-        name = f"gpu-{number:04d}"
-        capacity = {"cpu": "192", "memory": "2113536Mi", "pods": "110", "nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "63"}
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        spec = {"providerID": f"metal://{name}"}
-        if name in self.cordoned:
-            taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": stamp}
-            spec |= {"unschedulable": True, "taints": [taint]}
-        condition = {"lastHeartbeatTime": stamp, "lastTransitionTime": stamp}
-        return {
-            "metadata": {
-                "name": name,
-                "uid": f"{number:08d}-0000-4000-8000-000000000000",
-                "labels": {
-                    "kubernetes.io/hostname": name,
-                    "topology.kubernetes.io/rack": f"r{(number - 1) // 16 + 1:02d}",
-                    "nvidia.com/gpu.product": "NVIDIA-H200",
-                    "tenant.example/owner": "somebody-else",
-                },
-            },
-            "spec": spec,
-            "status": {
-                "capacity": capacity,
-                "allocatable": {**capacity, "nvidia.com/gpu": "7" if name in self.lost else "8"},
-                "conditions": [
-                    {"type": "MemoryPressure", "status": "False", "reason": "KubeletHasSufficientMemory", **condition},
-                    {"type": "Ready", "status": "True", "reason": "KubeletReady", **condition},
-                ],
-                "addresses": [{"type": "InternalIP", "address": f"10.30.{number // 250}.{number % 250 + 1}"}],
-                "nodeInfo": {"kubeletVersion": self.version, "bootID": f"{number:08d}-1111-4111-8111-111111111111"},
-            },
-        }
-
-    def _daemonsets(self):
-        named = [("gpu-operator", "nvidia-device-plugin-daemonset", "nvcr.io/nvidia/k8s-device-plugin:v0.19.0", self.nodes)]
-        named += [("network-operator", "rdma-shared-dp-ds", "ghcr.io/mellanox/k8s-rdma-shared-dev-plugin:1.5.3", self.nodes)]
-        named += [("somebody-else", "their-secret-agent", "registry.example/agent:1", 3)]
-        return [
-            {
-                "metadata": {"name": name, "namespace": namespace},
-                "spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}},
-                "status": {"desiredNumberScheduled": count, "numberReady": count, "updatedNumberScheduled": count},
-            }
-            for namespace, name, image, count in named
-        ]
-
-    def _namespaces(self):
-        return [
-            {"metadata": {"name": name, "labels": labels}, "status": {"phase": "Active"}}
-            for name, labels in (
-                (
-                    "default",
-                    {"pod-security.kubernetes.io/enforce": self.level} if self.level else {"kubernetes.io/metadata.name": "default"},
-                ),
-                ("kube-system", {}),
-                ("somebody-else", {}),
-            )
-        ]
 
 
 class Refused(Exception):
@@ -239,7 +139,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self, world, user, path, _, body):
         kind = {"authentication.k8s.io/v1": "SelfSubjectReview"}.get(path[6:].rpartition("/")[0])
-        asked, (groups, rules) = _asked(body), world.users[user]
+        groups, rules = world.users[user]
+        try:
+            asked = attributes_of(body)
+        except ValueError as error:
+            raise Refused(400, "BadRequest", f"the body is no object: {error}") from error
         made = {"apiVersion": path[6:].rpartition("/")[0], "metadata": {}, "spec": {}}
         if kind:
             return 201, {**made, "kind": kind, "status": {"userInfo": {"username": user, "groups": groups}}}
@@ -255,41 +159,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def _asked(body) -> dict:
-    """resourceAttributes of a SelfSubjectAccessReview; sent as protobuf in an envelope (magic, runtime.Unknown), or as JSON."""
-    if not body.startswith(b"k8s\0"):
-        try:
-            return (json.loads(body).get("spec") or {}).get("resourceAttributes") or {}
-        except (ValueError, AttributeError) as error:
-            raise Refused(400, "BadRequest", f"the body is no object: {error}") from error
-    attributes = _field(_field(_field(body[4:], 2), 2), 1)  # Unknown.raw, .spec, .resourceAttributes
-    return {name: _field(attributes, number).decode() for number, name in ((2, "verb"), (3, "group"), (5, "resource"))}
-
-
-def _field(message: bytes, wanted: int) -> bytes:
-    """A length-delimited field of a protobuf message, empty where it has none; all that is read here has no others."""
-    at = 0
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            value, shift, at = value | (message[at] & 0x7F) << shift, shift + 7, at + 1
-            if message[at - 1] < 0x80:
-                return value
-
-    while at < len(message):
-        tag = number()
-        if tag & 7 != 2:
-            number()
-            continue
-        size = number()
-        at += size
-        if tag >> 3 == wanted:
-            return message[at - size : at]
-    return b""
 
 
 def _group(name):
@@ -326,31 +195,6 @@ def _resources(version):
     ]
 
 
-def _certify(http) -> str:
-    """TLS for the server, since kubectl sends no token without; the certificate as base64."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "lab")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-    )
-    made = made.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
-    made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True).sign(key, hashes.SHA256())
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    shape = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(pem + key.private_bytes(*shape))
-        file.flush()
-        context.load_cert_chain(file.name)
-    http.socket = context.wrap_socket(http.socket, server_side=True, do_handshake_on_connect=False)
-    return base64.b64encode(pem).decode()
-
-
 class Server:
     """The server on a free port of this machine; `world` may be changed while it runs."""
 
@@ -358,7 +202,7 @@ class Server:
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
         self.http.world, self.http.log = world, []
-        self.authority = _certify(self.http)
+        self.authority = certify(self.http)
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     def __enter__(self):

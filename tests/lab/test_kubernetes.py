@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "lab" / "kubernetes"))
 
 import api_server  # noqa: E402
+import kube_world  # noqa: E402
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(shutil.which("kubectl") is None, reason="not installed: kubectl (kubernetes-client)")]
 BIN = Path(sys.executable).parent
@@ -36,11 +37,11 @@ CLUSTER = {"name": "lab", "sku": "h200_hgx", "transport": "infiniband", "schedul
 @pytest.fixture
 def lab(tmp_path):
     """lab(user, concern, world) -> the run's rows, envelope, calls; its inventory is what the plugin lists from the same server."""
-    with api_server.Server(api_server.World()) as server:
+    with api_server.Server(kube_world.World()) as server:
 
         def run(user="audit", concern="scheduler_audit", **world):
             world = {"nodes": 6, **world}
-            server.http.world = api_server.World(**world)
+            server.http.world = kube_world.World(**world)
             folder = tmp_path / f"{user}-{len(list(tmp_path.iterdir()))}"
             env = access(server, user, folder)
             write_inventory(folder, world["nodes"])
@@ -123,7 +124,7 @@ def test_each_denial_is_a_row_of_its_own(lab):
 
 
 def test_nodes_that_may_not_be_read_pass_nothing(lab):
-    found = lab(users={**api_server.World().users, "audit": (["auditors"], [])})
+    found = lab(users={**kube_world.World().users, "audit": (["auditors"], [])})
     of_nodes = ("scheduler.node_known", "scheduler.node_placeable", "scheduler.gpus_offered", "kubernetes.gpus_allocatable")
     assert {check: set(found.rows[check]) for check in of_nodes} == {check: {"not_measured"} for check in of_nodes}
     assert 'nodes is forbidden: User "audit"' in found.reasons["scheduler.node_known"][0]
@@ -148,7 +149,7 @@ def test_a_list_that_breaks_is_never_taken_for_the_whole(lab, tmp_path):
     )
     (folder / "inventory" / "contract.yml").write_text(json.dumps({**CONTRACT, "clusters": [{**CLUSTER, "nodes": 3}]}))
     for name, (world, why) in BROKEN.items():
-        lab.server.http.world = api_server.World(nodes=NODES, **world)
+        lab.server.http.world = kube_world.World(nodes=NODES, **world)
         evidence = {"accept_evidence": str(folder / name.replace(" ", "-"))}
         words = [BIN / "ansible-playbook", "playbooks/scheduler_audit.yml", "-i", folder / "inventory", "-e", json.dumps(evidence)]
         done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False)
@@ -198,7 +199,7 @@ def test_a_server_that_is_slower_than_its_limit(lab, tmp_path, monkeypatch):
     from accept_node.node import LiveNode
     from accept_node.schedulers import kubernetes
 
-    lab.server.http.world = api_server.World(nodes=6, slow_s=6)
+    lab.server.http.world = kube_world.World(nodes=6, slow_s=6)
     lab.server.kubeconfig("audit", tmp_path / "slow" / ".kube" / "config")
     monkeypatch.setenv("HOME", str(tmp_path / "slow"))
     monkeypatch.delenv("KUBECONFIG", raising=False)
