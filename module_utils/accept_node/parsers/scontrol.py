@@ -24,6 +24,7 @@ PARTITION_KEYS = (
 ABSENT = ("", "(null)", "None", "Unknown", "N/A", "n/a", "n/s")
 TAIL = ("Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")  # what may follow a reason
 REASON_END = re.compile(r"\[[^\[\]@\s]*@(?:\d{4}-\d\d-\d\dT[\d:]+|Unknown|None)\](?=\s|#|$)")
+DAMAGED = re.compile(r"^\s*(?:[^\s=]*\ufffd[^\s=]*=|(?:NodeName|PartitionName)=\S*\ufffd)\S*", re.MULTILINE)
 STAMP = re.compile(r"(.*?)\s*\[([^\[\]@\s]*)@([^\[\]\s]*)\]\s*$", re.DOTALL)
 TRES_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
 
@@ -64,6 +65,9 @@ def strip(text: str) -> str:
 
 def _records(text, first, keys):
     """Key -> value of each record. People's own words, which may look like keys, stand in Reason and behind it: they are cut off first."""
+    damaged = DAMAGED.search(text)
+    if damaged:  # a record whose beginning is lost would be a node that the scheduler does not have
+        raise ParseError("bytes that are no text where a record begins: %r" % damaged.group().strip()[:60])
     split = re.compile(r"(?:^|(?<=\s))(%s)=" % "|".join(sorted(keys, key=len, reverse=True)), re.MULTILINE)
     tail = re.compile(r"(?:^|(?<=\s))(%s)=" % "|".join(TAIL), re.MULTILINE)
     for block in re.split(r"^(?=%s=)" % first, text, flags=re.MULTILINE):
