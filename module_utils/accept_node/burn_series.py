@@ -121,7 +121,7 @@ class Axis:
         lowest, at = _lowest(values, width)
         told = {"mean": statistics.fmean(known), "median": statistics.median(known), "min": min(known), "max": max(known)}
         told.update(first=_mean(values[:part]), last=_mean(values[-part:]), lowest=lowest)
-        told = {key: None if value is None else round(value, 4) for key, value in told.items()}
+        told = {key: None if value is None else _digits(value) for key, value in told.items()}
         return {**told, "lowest_at_s": None if at is None else round(self.start + at * self.step, 1)}
 
     def share(self, spans):
@@ -136,7 +136,7 @@ class Axis:
             place = int((at - self.begun) // self.width)
             if value is not None and 0 <= place < len(parts):
                 parts[place].append(value)
-        return [round(statistics.fmean(part), 3) if part else None for part in parts]
+        return [_digits(statistics.fmean(part), 4) if part else None for part in parts]
 
     def middles(self):
         count = max(1, int(-(-(self.end - self.begun) // self.width)))
@@ -161,6 +161,11 @@ def _lowest(values, width):
     whole = (place for place in range(len(values) - width + 1) if gaps[place + width] == gaps[place])
     total, at = min(((sums[place + width] - sums[place], place) for place in whole), default=(None, None))
     return (None, None) if at is None else (total / width, at)
+
+
+def _digits(value, count=6):
+    """So many digits that mean something, however small: a core alone does millionths of a TFLOPS."""
+    return float(f"{value:.{count}g}")
 
 
 def _mean(values):

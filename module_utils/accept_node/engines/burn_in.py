@@ -145,7 +145,7 @@ class Burn:
             kind = said.pop("k", "")
             if kind == "b":
                 had = loads.get(name, [0, 0.0, 0.0, 0])
-                tflop, seconds = round(had[1] + said["flop"] / 1e12, 6), round(had[2] + said["s"], 4)
+                tflop, seconds = float(f"{had[1] + said['flop'] / 1e12:.7g}"), round(had[2] + said["s"], 4)
                 loads[name] = [had[0] + said["n"], tflop, seconds, had[3] + said["bad"], said["sum"]]
             elif kind == "x":
                 row = [said[key] for key in ("phase", "op", "n", "bytes")]

@@ -300,7 +300,7 @@ def ended(job, timeout=40):
 
 def test_a_whole_burn_in_as_a_job(home):
     job = burn_in.LiveJob("run")
-    assert burn_in.attend(job, plan(5, soak=1), "here")["job"]["state"] == "running"
+    assert burn_in.attend(job, plan(5, soak=4), "here")["job"]["state"] == "running"
     assert burn_in.attend(job, {"begun": True}, "here")["job"]["state"] == "running", "the same again finds it"
     assert burn_in.collect(node(), job) == ({"job": burn_in._told(job.status())}, b""), "what runs is not collected"
     assert ended(job)["reason"] == "", job.status()
