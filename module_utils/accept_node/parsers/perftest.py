@@ -151,6 +151,9 @@ def _row(words, columns, factor):
         return None
     row = {}
     for key, word in zip(columns, words):
+        if key == "stdev_us" and re.fullmatch("-?nan", word):  # its sum of squares has overflown; the rest of the row is right
+            row[key] = None
+            continue
         if not NUMBER.fullmatch(word):
             return None
         row[key] = int(word) if word.isdigit() else float(word)
