@@ -49,6 +49,7 @@ molecule: .venv/development ## The molecule scenarios
 	molecule test --scenario-name default
 	molecule test --scenario-name faulty
 	molecule test --scenario-name fabric
+	molecule test --scenario-name collectives
 	molecule test --scenario-name burn_in
 
 lab: .venv/development ## Real tools against simulated parts (root, Debian or Ubuntu); what cannot start is skipped with its reason
