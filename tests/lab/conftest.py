@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "lab" / "ibsim"))
+sys.path[:0] = [str(ROOT / "lab" / "ibsim"), str(ROOT / "lab" / "vm")]
 
 import fabric as ibsim  # noqa: E402
+import machine as virtual  # noqa: E402
 
 
 def pytest_configure(config):
@@ -34,3 +35,21 @@ def fabric(tmp_path_factory):
     yield start
     made.down()
     os.environ.pop("ACCEPT_LAB_IBSIM", None)
+
+
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory):
+    """Two virtual machines for all tests of a session, vm1 and vm2, addressed; a test that changes them puts things right again.
+
+    After machines["vm1"].reboot() machines.address(machines["vm1"]) gives addresses and RDMA devices back.
+    """
+    reason = virtual.lacking()
+    if reason:
+        pytest.skip(reason)
+    try:
+        virtual.image()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    made = virtual.Pair(tmp_path_factory.mktemp("machines") / "vm")
+    yield made.up()
+    made.down()
