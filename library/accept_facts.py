@@ -55,14 +55,7 @@ clock:
   returned: when the node was read
 """
 
-import base64
-import gzip
-import json
-
-from ansible.module_utils.accept_node import capture as captures
-from ansible.module_utils.accept_node.envelope import collect, envelope
-from ansible.module_utils.accept_node.node import LiveNode, RecordingNode, ReplayNode
-from ansible.module_utils.accept_node.secrets import CleanNode
+from ansible.module_utils.accept_node.facts import answer, argument_spec
 from ansible.module_utils.basic import AnsibleModule
 
 
@@ -114,22 +107,10 @@ def _health_audit():
     return health_audit.collect
 
 
-def _scheduler_audit():
-    from ansible.module_utils.accept_node.collectors import scheduler_audit
-
-    return scheduler_audit.collect
-
-
 def _cabling():
     from ansible.module_utils.accept_node.collectors import cabling
 
     return cabling.collect
-
-
-def _ib_fabric():
-    from ansible.module_utils.accept_node.collectors import ib_fabric
-
-    return ib_fabric.collect
 
 
 def _isolation_audit():
@@ -144,12 +125,6 @@ def _nccl_recipe():
     return nccl_recipe.collect
 
 
-def _tenancy_audit():
-    from ansible.module_utils.accept_node.collectors import tenancy_audit
-
-    return tenancy_audit.collect
-
-
 # Functions, since a module ships what its import statements name, and imports only the concerns that were asked for.
 COLLECTORS = {
     "preflight": _preflight,
@@ -160,52 +135,14 @@ COLLECTORS = {
     "roce_config": _roce_config,
     "ib_config": _ib_config,
     "health_audit": _health_audit,
-    "scheduler_audit": _scheduler_audit,
     "cabling": _cabling,
-    "ib_fabric": _ib_fabric,
     "isolation_audit": _isolation_audit,
     "nccl_recipe": _nccl_recipe,
-    "tenancy_audit": _tenancy_audit,
 }
-
-CLUSTER = frozenset(["scheduler_audit", "ib_fabric", "tenancy_audit"])  # concerns that one host, the head, answers for its whole cluster
-
-
-def argument_spec() -> dict:
-    return {
-        "concerns": {"type": "list", "elements": "str", "required": True},
-        "replay": {"type": "path"},
-        "keep_raw": {"type": "bool", "default": True},
-    }
-
-
-def read(concerns, node) -> list:
-    """The envelope of each concern, from one node. Tools that several concerns ask for run once."""
-    return [collect(concern, COLLECTORS[concern](), node, "cluster" if concern in CLUSTER else "node") for concern in concerns]
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    concerns, replay = module.params["concerns"], module.params["replay"]
-    unknown = sorted(set(concerns) - set(COLLECTORS))
-    if unknown:
-        module.fail_json(msg=f"concerns: {', '.join(unknown)} unknown; known are {', '.join(sorted(COLLECTORS))}")
-    try:
-        capture = captures.load(replay) if replay else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
-    if capture and capture.get("unreachable"):
-        lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
-        module.exit_json(changed=False, envelopes=lost, attachments=[])
-    node = RecordingNode(CleanNode(ReplayNode(capture) if capture else LiveNode()))  # secrets never reach evidence
-    start = node.now()
-    envelopes = read(concerns, node)
-    attachments = []
-    if module.params["keep_raw"]:
-        raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
-        name = "capture.cluster.json.gz" if CLUSTER.issuperset(concerns) else "capture.json.gz"  # a head that is a node too is asked twice
-        attachments = [{"name": name, "content": base64.b64encode(raw).decode("ascii")}]
-    module.exit_json(changed=False, envelopes=envelopes, attachments=attachments, clock=[start, node.now()])
+    answer(AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True), COLLECTORS, "capture.json.gz")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,5 @@ class SimNode:
     burn: dict = field(default_factory=dict)
     # place of a GPU -> test of the quick look -> share of the usual rate, None where it fails: render_compute.py
     compute: dict = field(default_factory=dict)
-    # place of a GPU -> test of the quick look -> share of the usual rate, None where it fails: render_compute.py
-    compute: dict = field(default_factory=dict)
     # what collectives over several nodes show of it otherwise: model_collectives.py
     sweep: dict = field(default_factory=dict)

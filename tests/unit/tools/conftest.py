@@ -54,12 +54,16 @@ def captures_of():
 @pytest.fixture
 def facts_of():
     """Capture -> {concern: envelope}, by the collectors, as the node module runs them."""
-    loader = SourceFileLoader("accept_facts", str(TOOLS.parent / "library/accept_facts.py"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
+    collectors = {}
+    for name in ("accept_facts", "accept_cluster_facts"):
+        loader = SourceFileLoader(name, str(TOOLS.parent / f"library/{name}.py"))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(module)
+        collectors |= module.COLLECTORS
+    from accept_node.facts import read
     from accept_node.node import ReplayNode
 
     def facts(capture):
-        return {envelope["concern"]: envelope for envelope in module.read(list(module.COLLECTORS), ReplayNode(capture))}
+        return {envelope["concern"]: envelope for envelope in read(list(collectors), ReplayNode(capture), collectors)}
 
     return facts

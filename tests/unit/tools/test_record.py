@@ -59,12 +59,12 @@ def test_one_key_redacts_to_the_same_bytes(record, tmp_path):
 
 
 def outline(value):
-    """A fact without its texts: keys, types, numbers, and the shape of strings."""
+    """A fact without its texts: keys, types, numbers, and the shape of strings. A short IPv6 address leaves out its zeros."""
     if isinstance(value, dict):
-        return {key: outline(item) for key, item in value.items()}
+        return sorted(((outline(key), outline(item)) for key, item in value.items()), key=repr)
     if isinstance(value, list):
         return [outline(item) for item in value]
-    return re.sub(r"[A-Za-z0-9]", "x", value) if isinstance(value, str) else value
+    return re.sub("[a-f0-9]+" if "::" in str(value) else "[A-Za-z0-9]", "x", value) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("host", ["b200-01", "gb300-02", "mi300x-01"])

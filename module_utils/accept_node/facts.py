@@ -1,0 +1,48 @@
+"""What the reading modules do: run the collectors of the chosen concerns on a node, or on a capture in its place."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+
+from . import capture as captures
+from .envelope import collect, envelope
+from .node import LiveNode, RecordingNode, ReplayNode
+from .secrets import CleanNode
+
+
+def argument_spec() -> dict:
+    return {
+        "concerns": {"type": "list", "elements": "str", "required": True},
+        "replay": {"type": "path"},
+        "keep_raw": {"type": "bool", "default": True},
+    }
+
+
+def read(concerns, node, collectors, owner="node") -> list:
+    """The envelope of each concern, from one node. Tools that several concerns ask for run once. `collectors`: concern -> how to get it."""
+    return [collect(concern, collectors[concern](), node, owner) for concern in concerns]
+
+
+def answer(module, collectors, attachment, owner="node"):
+    """All of a reading module's main: what the AnsibleModule asks for, read and returned. `attachment` names the kept capture."""
+    concerns, replay = module.params["concerns"], module.params["replay"]
+    unknown = sorted(set(concerns) - set(collectors))
+    if unknown:
+        module.fail_json(msg=f"concerns: {', '.join(unknown)} unknown; known are {', '.join(sorted(collectors))}")
+    try:
+        capture = captures.load(replay) if replay else None
+    except captures.CaptureError as error:
+        module.fail_json(msg=f"replay: {error}")
+    if capture and capture.get("unreachable"):
+        lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
+        module.exit_json(changed=False, envelopes=lost, attachments=[])
+    node = RecordingNode(CleanNode(ReplayNode(capture) if capture else LiveNode()))  # secrets never reach evidence
+    start = node.now()
+    envelopes = read(concerns, node, collectors, owner)
+    attachments = []
+    if module.params["keep_raw"]:
+        raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
+        attachments = [{"name": attachment, "content": base64.b64encode(raw).decode("ascii")}]
+    module.exit_json(changed=False, envelopes=envelopes, attachments=attachments, clock=[start, node.now()])
