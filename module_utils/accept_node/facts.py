@@ -5,11 +5,21 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zipimport
 
 from . import capture as captures
 from .envelope import collect, envelope
 from .node import LiveNode, RecordingNode, ReplayNode
 from .secrets import CleanNode
+
+
+def _place(loader, name):
+    """Where a module lies in the zip that Ansible sends. Python's own answer compiles it, and running it compiles it again: a fifth of an
+    audit's time on a node."""
+    return "%s/%s%s%s" % (loader.archive, loader.prefix, name.rpartition(".")[2], "/__init__.py" if loader.is_package(name) else ".py")
+
+
+zipimport.zipimporter.get_filename = _place
 
 
 def argument_spec() -> dict:
