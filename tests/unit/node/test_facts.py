@@ -30,5 +30,5 @@ def test_a_module_in_a_zip_is_where_python_finds_it(tmp_path, pytestconfig):
         handle.writestr("sub/folder/__init__.py", "")
         handle.writestr("sub/folder/inner.py", "VALUE = 2\n")
     code = CODE.format(root=str(pytestconfig.rootpath / "module_utils"), archive=str(archive))
-    done = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, universal_newlines=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0, done.stderr
