@@ -38,9 +38,7 @@ def test_handing_a_parser_on_does_not_import_it():
         "assert hand('Architecture: x86_64\\nCPU(s): 4\\n');"
         "assert 'accept_node.parsers.lscpu' in sys.modules and 'accept_node.parsers.lspci' not in sys.modules"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=str(PACKAGE.parent), stderr=subprocess.PIPE, universal_newlines=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=str(PACKAGE.parent), stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
