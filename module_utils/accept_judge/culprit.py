@@ -36,9 +36,9 @@ class Stage(NamedTuple):
     floor: float | None  # GB/s that a group of it should reach, where that is known
 
 
-def budget(nodes: int) -> int:
-    """The most rounds of a search."""
-    return 4 * max(1, math.ceil(math.log2(max(nodes, 2))))
+def budget(plan: dict) -> int:
+    """The most rounds of a search; where rails are told apart, of few nodes as many as of sixteen."""
+    return 4 * max(4 if len(plan["rails"]) > 1 else 1, math.ceil(math.log2(max(len(plan["nodes"]), 2))))
 
 
 def next_round(plan: dict, rounds: list) -> tuple[list, dict | None]:
@@ -51,7 +51,7 @@ def next_round(plan: dict, rounds: list) -> tuple[list, dict | None]:
             launches = run.send(outcomes)
     except StopIteration:
         return [], search.findings(len(rounds))
-    if len(rounds) >= budget(len(plan["nodes"])):
+    if len(rounds) >= budget(plan):
         return [], {**search.findings(len(rounds)), "unsettled": sorted({node for launch in launches for node in launch.nodes})}
     return launches, None
 

@@ -56,7 +56,7 @@ def _stage(name, units, groups, floors) -> dict:
 
 def text(plan: dict, launch_s: float) -> list[str]:
     """The plan as a user reads it before it runs: stages, rounds, minutes."""
-    rounds = culprit.budget(len(plan["nodes"]))
+    rounds = culprit.budget(plan)
     lines = []
     for stage in plan["stages"]:
         widest, count = max(map(len, stage["groups"])), len(stage["groups"])

@@ -121,16 +121,16 @@ def _words(facts, context) -> dict[str, Word]:
 def _hcas(rails, inventory) -> Word:
     """The exact list of rails, where there is anything else that the library could take."""
     every = {nic["name"] for nic in inventory.get("nics") or () if not nic.get("vf")}
-    names = sorted({port["device"] for port in rails}, key=_natural)
+    names = sorted({port["device"] for port in rails}, key=natural)
     if not names or not every:
         return Word(None, "the adapters of the nodes were not measured")
-    others = sorted(every - set(names), key=_natural)
+    others = sorted(every - set(names), key=natural)
     if not others:
         return Word(None, f"the {len(names)} rails are the only RDMA devices of the node: the library finds them by itself")
     return Word("=" + ",".join(names), f"{len(names)} rails; {', '.join(others)} is for something else. A leading = asks for exact names")
 
 
-def _natural(name: str):
+def natural(name: str):
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from . import analysis, context, documents, evidence, transport
+from .recipe import natural
 from .wanted import Lookup
 
 SAMPLE = 8  # nodes whose GPUs say what a cluster is, where the contract does not
@@ -38,14 +39,16 @@ def cluster(view, contract_cluster, settings, task_vars, recipe) -> tuple[dict |
     launcher = settings.get("launcher") or LAUNCHERS.get(scheduler, "mpirun")
     domains = transport.surroundings(view)["domains"] if view.context.get("form") == "nvl72" else {}
     answered = [host for host in view.hosts if not view.fact(host, "preflight").unreachable]  # one that is away holds every world up
+    engine = settings.get("engine") or ENGINES.get(view.context.get("vendor"), "mpi")
     facts = {
         "head": head,
-        "engine": settings.get("engine") or ENGINES.get(view.context.get("vendor"), "mpi"),
+        "engine": engine,
         "launcher": launcher,
         "ranks_per_node": settings.get("ranks_per_node") or view.wanted.key("gpu.count").value or 2,
         "placement": {host: {"rack": known[host]["rack"] or None, "leaf": _leaf(variables[host], view, host)} for host in answered},
         "names": {host: name for host in answered if (name := _name(variables[host], launcher, host)) != host},
         "domains": {host: domains[host] for host in answered if domains.get(host)},
+        "rails": _rails(view, answered) if engine != "mpi" else [],
         "recipe": settings.get("recipe") or recipe,
         "provider": settings.get("provider_env") or {},
     }
@@ -57,6 +60,17 @@ def cluster(view, contract_cluster, settings, task_vars, recipe) -> tuple[dict |
         return facts, BEHIND.format(LAUNCHERS.get(scheduler, "slurm"))
     lacking = [key for key in ("image", "resources") if launcher == "kubernetes" and not (settings.get("kubernetes") or {}).get(key)]
     return facts, f"nccl_sweep_kubernetes lacks {' and '.join(lacking)}" if lacking else ""
+
+
+def _rails(view, hosts) -> list:
+    """The adapters that carry traffic, where nodes call them alike: as most nodes have them, and no node one by another name."""
+    seen = []
+    for host in hosts:
+        ports = (view.fact(host, "gid_check").data or {}).get("ports") or ()
+        seen.append(frozenset(port["device"] for port in ports if port.get("traffic")))
+    usual, times = Counter(filter(None, seen)).most_common(1)[0] if any(seen) else (frozenset(), 0)
+    alike = 2 * times > len(seen) and all(names <= usual for names in seen)
+    return sorted(usual, key=natural) if alike and view.context.get("transport") != "efa" else []
 
 
 def _name(variables, launcher, host) -> str:

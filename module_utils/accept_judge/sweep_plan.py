@@ -57,7 +57,7 @@ def worlds_of(nodes: int, ends: bool = False) -> list[int]:
 
 def cluster(name: str, facts: dict, settings: dict, depth: str) -> dict:
     """The plan of one cluster. facts: head, engine, launcher, ranks_per_node, placement (node -> {rack, leaf}), domains (node -> NVLink
-    domain, where NVLink joins nodes), recipe and provider (variables of the modes ours and provider)."""
+    domain, where NVLink joins nodes), rails (adapters by name), recipe and provider (variables of the modes ours and provider)."""
     repeats, minutes, collectives = DEPTHS[depth]
     budget = settings.get("budget_minutes") or minutes
     shape = {
@@ -82,6 +82,7 @@ def cluster(name: str, facts: dict, settings: dict, depth: str) -> dict:
         "names": facts.get("names") or {},
         "placement": facts["placement"],
         "domains": facts.get("domains") or {},
+        "rails": facts.get("rails") or [],
         "ranks_per_node": facts["ranks_per_node"],
         "modes": _environments(facts),
         "collectives": shape["collectives"],
@@ -275,13 +276,15 @@ def _next_round(one, search, data, done) -> dict | None:
         env = {**one["modes"][mode], **({"NCCL_IB_HCA": "=" + ",".join(found.rails)} if found.rails else {})}
         facts = {"engine": one["engine"], "ranks_per_node": one["ranks_per_node"]}
         launch = _launch(search["collective"], mode, list(found.nodes), 0, facts, env, size, size, one["launch"], f"search{number}.{place}")
-        launches.append({**launch, "round": f"{number}.{found.stage}"})
+        launches.append({**launch, "round": f"{number}.{found.stage}", "rails": list(found.rails)})
     search["rounds"].append([launch["name"] for launch in launches])
     return {"launches": launches, "parallel": len(launches) > 1}
 
 
 def _search(one) -> dict:
-    return culprit_plan.make(one["placement"], racks_share_nvlink=bool(one["domains"]), domains=one["domains"])
+    return culprit_plan.make(
+        one["placement"], rails=one.get("rails") or (), racks_share_nvlink=bool(one["domains"]), domains=one["domains"]
+    )
 
 
 def _search_s(one) -> float:

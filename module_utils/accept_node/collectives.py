@@ -131,4 +131,5 @@ class Sweep:
 
 def recorded_as(engine: str, launch: dict) -> list:
     """How a capture names a launch; the number of the repeat, or "*", stands behind it."""
-    return ["nccl_sweep", engine, launch["collective"], launch["mode"], ",".join(launch["nodes"])]
+    named = ["rails:" + ",".join(launch["rails"])] if launch.get("rails") else []
+    return ["nccl_sweep", engine, launch["collective"], launch["mode"], ",".join(launch["nodes"]), *named]

@@ -16,7 +16,8 @@ RATES = {"alone": 450.0, "scale_out": 390.0, "across": 380.0}
 def figures():
     """Rows of tools/benchmarks/collectives.py."""
     nodes = {f"n{number:04d}": {"rack": None, "leaf": f"leaf{number // LEAF:02d}"} for number in range(NODES)}
-    plan, limit = culprit_plan.make(nodes), culprit.budget(NODES)
+    plan = culprit_plan.make(nodes)
+    limit = culprit.budget(plan)
     for planted in (1, 3):
         rounds, spent = [], 0.0
         for seed in range(SEEDS):

@@ -28,6 +28,14 @@ def slow_in_network(node, rng, *, share=0.5):
     node.sweep["network"] = share
 
 
+def slow_rail(node, rng, *, rail=0, share=0.5):
+    """An adapter of a node that holds back every collective that goes over it"""
+    carrying = [nic for nic in node.nics if nic.port_state == "ACTIVE"]
+    if rail >= len(carrying):
+        raise LookupError(f"rail {rail}")
+    node.sweep["rail"] = (carrying[rail].name, share)
+
+
 def wrong_values(node, rng, *, peer=""):
     """Two nodes whose collectives give wrong values, together and only together; no peer: with all others"""
     node.sweep["wrong"] = peer

@@ -1,8 +1,9 @@
 """How fast collectives of a simulated cluster are: its platform's plateaus, latency by the number of ranks, one switch of the library's own
 protocol at 1 MiB everywhere, a little noise of each size, and what the nodes of a world have seeded. Nothing here formats text.
 
-`node.sweep` holds a node's faults: `share` of the NVLink bandwidth between nodes, `network` share of the network's, `dip` (bytes, factor),
-`hang` (collective, bytes), `wrong` (name of a peer), `sockets`, `jitter`, `jagged`, `sag`; sizes: `passing`, `notch`, `missing`.
+`node.sweep` holds a node's faults: `share` of the NVLink bandwidth between nodes, `network` share of the network's, `rail` (name of an
+adapter, its share of the bandwidth), `dip` (bytes, factor), `hang` (collective, bytes), `wrong` (name of a peer), `sockets`, `jitter`,
+`jagged`, `sag`; sizes: `passing`, `notch`, `missing`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ SOCKETS_GBYTES_S = 2.1
 SLOW_GROWTH = 0.985  # of the network's plateau, for each doubling of the world
 
 
-def plateau(collective, mode, nodes) -> float:
-    """GB/s of bus bandwidth of a world."""
+def plateau(collective, mode, nodes, rails=()) -> float:
+    """GB/s of bus bandwidth of a world; `rails`: the only adapters that it may use."""
     alone, rack, network = PLATEAUS[nodes[0].sku]
     share = SHARES[collective]
     if len(nodes) == 1:
@@ -42,7 +43,15 @@ def plateau(collective, mode, nodes) -> float:
     if joined(mode, nodes):
         return share * rack * min(node.sweep.get("share", 1.0) for node in nodes)
     doublings = len(nodes).bit_length() - 2
-    return share * network * SLOW_GROWTH**doublings * min(node.sweep.get("network", 1.0) for node in nodes)
+    every = len([nic for nic in nodes[0].nics if nic.port_state == "ACTIVE"])
+    part = len(rails) / every if rails else 1.0
+    return share * network * SLOW_GROWTH**doublings * part * min(_through(node, rails) for node in nodes)
+
+
+def _through(node, rails) -> float:
+    """What a node lets through: all rings go at the pace of its slowest rail."""
+    name, share = node.sweep.get("rail", ("", 1.0))
+    return node.sweep.get("network", 1.0) * (share if not rails or name in rails else 1.0)
 
 
 def over_sockets(mode, nodes) -> bool:
@@ -60,9 +69,9 @@ def joined(mode, nodes) -> bool:
     return "nvl72" in nodes[0].sku and mode not in ("scale_out", "cross_domain") and len({domain_of(node) for node in nodes}) == 1
 
 
-def time_us(collective, mode, nodes, ranks, size, repeat="") -> float:
+def time_us(collective, mode, nodes, ranks, size, repeat="", rails=()) -> float:
     """Of one collective of that size."""
-    rate = plateau(collective, mode, nodes) * (min(node.sweep.get("bare", 1.0) for node in nodes) if mode == "bare" else 1.0)
+    rate = plateau(collective, mode, nodes, rails) * (min(node.sweep.get("bare", 1.0) for node in nodes) if mode == "bare" else 1.0)
     latency = LATENCY_US[collective] * (1 + max(0, ranks.bit_length() - 3)) * (0.75 if len(nodes) == 1 else 1.0)
     took = (latency**1.3 + (factor(collective, ranks) * size / rate / 1000) ** 1.3) ** (1 / 1.3)
     took *= SWITCH if size == SWITCH_BYTES else 1.0

@@ -45,6 +45,7 @@ def render(node) -> dict:
 def _facts(head, members) -> dict:
     """As sweep_facts has them of this cluster."""
     joined = {name: one for name, one in members.items() if "nvl72" in one.sku and "nvidia-smi" not in {*one.hung_tools, *one.broken_tools}}
+    up = [[nic.name for nic in one.nics if nic.port_state == "ACTIVE"] for one in members.values()]
     return {
         "head": head.name,
         "engine": sweep_facts.ENGINES[head.vendor],
@@ -52,6 +53,7 @@ def _facts(head, members) -> dict:
         "ranks_per_node": len(head.gpus),
         "placement": {name: {"rack": one.rack or None, "leaf": None} for name, one in members.items()},
         "domains": {name: domain for name, one in joined.items() if (domain := model.domain_of(one))},
+        "rails": max(up, key=up.count) if all(set(names) <= set(max(up, key=up.count)) for names in up) else [],
         "recipe": {"NCCL_IGNORE_CPU_AFFINITY": "1"},  # any: that there is one makes the mode `ours`
         "provider": {},
     }
@@ -73,9 +75,10 @@ def _searched(one, facts, members):
                 nodes, ranks = [members[name] for name in found.nodes], len(found.nodes) * facts["ranks_per_node"]
                 size = sweep_plan.SEARCH_BYTES
                 yield {"collective": collective, "mode": mode, "nodes": list(found.nodes), "min_bytes": size, "max_bytes": size,
-                       "ranks_per_node": facts["ranks_per_node"], "env": one["modes"][mode], "iterations": 20, "warmup": 5}  # fmt: skip
+                       "ranks_per_node": facts["ranks_per_node"], "env": one["modes"][mode],
+                       "iterations": 20, "warmup": 5, "rails": list(found.rails)}  # fmt: skip
                 stuck = model.hangs_at(collective, nodes)
-                took = model.time_us(collective, mode, nodes, ranks, size)
+                took = model.time_us(collective, mode, nodes, ranks, size, "", found.rails)
                 rates.append(None if stuck else factor(collective, ranks) * size / took / 1000)
             outcomes.append(rates)
 
@@ -135,7 +138,8 @@ def _log(nodes, launch, library):
     ranks = len(nodes) * launch["ranks_per_node"]
     for node in nodes:
         layer = "IB" if node.transport == "infiniband" else "RoCE"
-        rails = [nic for nic in node.nics if nic.port_state == "ACTIVE"]
+        only = launch.get("rails")
+        rails = [nic for nic in node.nics if nic.port_state == "ACTIVE" and (not only or nic.name in only)]
         broken = sockets and node.sweep.get("sockets")
         hcas = " ".join(f"[{number}]{nic.name}:1/{layer}" for number, nic in enumerate(rails))
         for gpu in node.gpus[: launch["ranks_per_node"]]:
@@ -186,7 +190,7 @@ def _rows(nodes, launch, sizes, repeat) -> str:
     lines = []
     lost = {node.sweep.get("missing") for node in nodes if len(nodes) > 1}
     for size in [size for size in sizes if size not in lost]:
-        out = model.time_us(launch["collective"], launch["mode"], nodes, ranks, size, repeat)
+        out = model.time_us(launch["collective"], launch["mode"], nodes, ranks, size, repeat, launch.get("rails") or ())
         sides = "".join(
             f" {_us(took):>8} {size / took / 1000:7.2f} {bus * size / took / 1000:7.2f} {wrong:>6}" for took in (out, 0.995 * out)
         )
@@ -207,5 +211,6 @@ def _us(took) -> str:
 def _average(nodes, launch, sizes, repeat) -> float:
     ranks = len(nodes) * launch["ranks_per_node"]
     bus = factor(launch["collective"], ranks)
-    rates = [bus * size / model.time_us(launch["collective"], launch["mode"], nodes, ranks, size, repeat) / 1000 for size in sizes]
+    world = launch["collective"], launch["mode"], nodes, ranks
+    rates = [bus * size / model.time_us(*world, size, repeat, launch.get("rails") or ()) / 1000 for size in sizes]
     return sum(rates) / len(rates)

@@ -16,11 +16,15 @@ def plugged(*switches):
     return {"ports": [{"rail": True, "neighbour": {"description": switch, "switch": None}} for switch in switches]}
 
 
-def view(cabling=None, vendor="nvidia", form="hgx", domains=(), replay=False, away=()):
+def carrying(*devices):
+    return {"ports": [{"device": device, "traffic": device != "mlx5_bond_0"} for device in devices]}
+
+
+def view(cabling=None, vendor="nvidia", form="hgx", domains=(), replay=False, away=(), gids=()):
     hosts = ("n1", "n2")
     inventory = [{"name": name, "cluster": "a", "rack": "r1", "groups": ["gpu_nodes"], "replay": replay} for name in hosts]
     inventory.append({"name": "head", "cluster": "a", "rack": "", "groups": ["head"], "replay": replay})
-    told = {"cabling": cabling or {}, "inventory_audit": dict(domains), "preflight": dict.fromkeys(away, "away")}
+    told = {"cabling": cabling or {}, "inventory_audit": dict(domains), "preflight": dict.fromkeys(away, "away"), "gid_check": dict(gids)}
 
     def of(host, concern):
         found = told.get(concern, {}).get(host)
@@ -52,6 +56,20 @@ def test_a_leaf_is_the_switch_of_all_rails_or_what_the_inventory_says():
     facts, _ = cluster(one, variables={"n2": {}})
     assert facts["placement"] == {"n1": {"rack": "r1", "leaf": "leaf01"}, "n2": {"rack": "r1", "leaf": None}}
     assert cluster(one, variables={"n2": {"accept_leaf": 7}})[0]["placement"]["n2"]["leaf"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rails"),
+    [
+        (("mlx5_10", "mlx5_2", "mlx5_bond_0"), ("mlx5_2", "mlx5_10"), ["mlx5_2", "mlx5_10"]),
+        (("mlx5_2", "mlx5_10"), ("rocep1", "rocep2"), []),  # no list of names fits both
+        (("mlx5_2", "mlx5_10"), (), []),  # most nodes must have been read
+    ],
+)
+def test_rails_are_the_adapters_that_nodes_have_alike(first, second, rails):
+    seen = view(gids={"n1": carrying(*first), "n2": carrying(*second)})
+    assert cluster(seen)[0]["rails"] == rails
+    assert cluster(seen, engine="mpi")[0]["rails"] == []
 
 
 def test_names_are_those_that_the_launcher_knows():

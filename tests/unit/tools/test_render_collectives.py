@@ -124,6 +124,18 @@ def test_one_slow_tray_among_eighteen_is_named(sweep):
     assert {"nccl.culprits", "nccl.expected"} <= set(offending) <= {"nccl.culprits", "nccl.expected", "nccl.peers", "nccl.growth"}
 
 
+@pytest.mark.parametrize("name", ["b200", "mi"])
+def test_a_bad_rail_is_found_by_name(sweep, name):
+    found = sweep(name, [{"fault": "slow_rail", "hosts": f"{name}-03", "rail": 5}])
+    (one,) = found["culprits"]
+    (node,) = (
+        node for node in build.build({"schema": 1, "seed": 3, "clusters": [{"name": name, **CLUSTERS[name]}]}) if node.name == one["name"]
+    )
+    assert one["name"] == f"{name}-03"
+    assert one["finding"].startswith(f"its rail {node.nics[5].name}, "), one["finding"]
+    assert "nccl.culprits" in offences(found)
+
+
 def test_wrong_values_of_one_pair_are_booked_on_that_pair(sweep):
     found = sweep("gb300", [{"fault": "wrong_values", "hosts": "gb300-03", "peer": "gb300-04"}])
     assert set(offences(found)) == {"nccl.wrong"}
