@@ -22,7 +22,30 @@ for line in open("/dev/kmsg", errors="replace"):
     if found and int(found[1]) in FATAL_XIDS:
         subprocess.run("{command}", shell=True)
 """
+EPILOG_XID = """#!/bin/bash
+FATAL_XIDS="{codes} 79"
+for xid in $FATAL_XIDS; do
+  dmesg --decode | grep -q "Xid (PCI:.*): $xid," && scontrol update nodename=$SLURMD_NODENAME state=drain reason="Xid $xid"
+done
+"""
+EPILOG_CALM = """#!/bin/bash
+# scontrol update nodename=x state=drain was for Xid 45 once
+IGNORED_XIDS="13 31 43 45"
+FATAL_XIDS="79 95"
+for xid in $FATAL_XIDS; do
+  dmesg --decode | grep -q "Xid (PCI:.*): $xid," && scontrol update nodename=$SLURMD_NODENAME state=drain reason="Xid $xid"
+done
+"""
+SLOW = """#!/bin/bash
+dcgmi diag -r 2 || scontrol update nodename=$(hostname -s) state=drain reason="dcgm diag"
+"""
 DRAIN = "kubectl drain $(hostname) --ignore-daemonsets --delete-emptydir-data"
+
+
+def _without_slurm(health):
+    """slurmd is told of no health program."""
+    if "slurm" in health:
+        health["slurm"]["conf"] = health["slurm"]["conf"].replace("HealthCheckProgram=/usr/sbin/nhc ", "")
 
 
 def health_check_never_ran(node, rng):
@@ -58,6 +81,7 @@ def slow_health_check(node, rng, *, every="15min"):
             unit["every"] = every
     health["files"].pop("/etc/nhc/nhc.conf", None)
     health.pop("cron", None)
+    _without_slurm(health)
 
 
 def deadlocked_recovery(node, rng):
@@ -101,12 +125,14 @@ def broken_agent_config(node, rng):
 def no_health_agent(node, rng):
     """A node without any health agent"""
     state(node).update(units={}, processes=[], containers=[], scripts={}, files={}, cron={}, engine=False)
+    _without_slurm(state(node))
 
 
 def only_dcgm(node, rng):
     """A node where nobody acts on what DCGM tells"""
     health = state(node)
     health.update(scripts={}, files={}, cron={}, containers=[])
+    _without_slurm(health)
     health["units"] = {name: unit for name, unit in health["units"].items() if "dcgm" in name}
     health["processes"] = [one for one in health["processes"] if one[0] in ("nv-hostengine", "dcgm-exporter")]
 
@@ -159,6 +185,36 @@ def dcgm_reset_policy(node, rng):
 def dcgm_sees_fewer(node, rng, *, gpus=4):
     """DCGM knows fewer GPUs than the node has"""
     state(node)["gpus"] = gpus
+
+
+def slurm_program_open(node, rng, *, path="/etc/slurm/prolog.d/10-gpu", mode="777", uid=0):
+    """A program that Slurm starts as root, and that others may change"""
+    programs = state(node)["slurm"]["programs"]
+    programs[path] = (int(str(mode), 8), uid, "user" if uid else "root", programs[path][3])
+
+
+def slurm_program_missing(node, rng, *, path="/opt/fleet/bin/node-check"):
+    """A health program of Slurm's that is not on the node"""
+    slurm = state(node)["slurm"]
+    slurm["conf"] = slurm["conf"].replace("/usr/sbin/nhc", path)
+
+
+def slurm_epilog_drains(node, rng, *, codes="45"):
+    """An epilog that drains the node for Xids of programs"""
+    state(node)["slurm"]["programs"]["/etc/slurm/epilog.d/20-xid"] = (0o755, 0, "root", EPILOG_XID.format(codes=codes.replace(",", " ")))
+
+
+def slurm_program_slow(node, rng):
+    """A health program of Slurm's that takes longer than Slurm lets it"""
+    slurm, path = state(node)["slurm"], "/opt/fleet/bin/node-check"
+    slurm["conf"] = slurm["conf"].replace("/usr/sbin/nhc", path)
+    slurm["programs"][path] = (0o755, 0, "root", SLOW)
+
+
+def slurm_near_misses(node, rng):
+    """Near miss: programs of Slurm's own user, in a sticky folder, an epilog that names Xids to ignore, a comment on a drain"""
+    programs = state(node)["slurm"]["programs"]
+    programs["/etc/slurm/epilog.d/20-xid"] = (0o750, 64030, "slurm", EPILOG_CALM)
 
 
 def label_only_agent(node, rng):

@@ -36,6 +36,36 @@ if dmesg --decode | grep -q "amdgpu.*uncorrectable hardware errors detected"; th
 fi
 """
 
+# What slurmd of a healthy node is told, and what lies there: path -> (mode, uid, owner, text).
+SLURM_CONF = """# sent to every node
+ClusterName=sim
+SlurmUser=slurm
+JobCompPass=not-for-evidence
+HealthCheckProgram=/usr/sbin/nhc HealthCheckInterval=60
+HealthCheckNodeState=ANY
+Prolog=/etc/slurm/prolog.d/*
+Epilog=/etc/slurm/epilog.d/*
+RebootProgram=/usr/sbin/reboot
+"""
+PROLOG = """#!/bin/bash
+# A job that finds a GPU missing would fail for hours.
+[ "$(nvidia-smi -L | wc -l)" = {gpus} ] || exit 1
+"""
+EPILOG = """#!/bin/bash
+# What a job leaves behind is not the next one's.
+find /dev/shm -user "$SLURM_JOB_USER" -delete
+"""
+
+
+def slurm_programs(node) -> dict:
+    prolog = PROLOG.format(gpus=len(node.gpus)) if node.vendor == "nvidia" else EPILOG
+    return {
+        "/usr/sbin/nhc": (0o755, 0, "root", ""),
+        "/usr/sbin/reboot": (0o755, 0, "root", ""),
+        "/etc/slurm/prolog.d/10-gpu": (0o755, 0, "root", prolog),
+        "/etc/slurm/epilog.d/10-clean": (0o755, 0, "root", EPILOG),
+    }
+
 
 def of(node) -> dict:
     """units, scripts, processes [(name, args)], containers [(name, pod, namespace)], files, and DCGM's own."""
@@ -82,6 +112,7 @@ def _healthy(node) -> dict:
     else:
         _own_check(health, node)
     if node.scheduler == "slurm":  # whoever asks Slurm first sees it start there
+        health["slurm"] = {"conf": SLURM_CONF, "programs": slurm_programs(node)}
         health["files"]["/etc/nhc/nhc.conf"] = NHC_CONF.format(gpus=len(node.gpus))
         health["cron"] = {"nhc": "* * * * * root /usr/sbin/nhc\n"}
     return health

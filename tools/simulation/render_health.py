@@ -7,6 +7,7 @@ import json
 from accept_node import agents
 from accept_node.collectors import health_audit, health_configs, health_dcgm, health_logs
 
+from . import render_slurm_programs
 from .health_state import of
 from .model import SimNode
 from .records import command, file, listing, missing, missing_file, missing_tree, tree
@@ -37,10 +38,10 @@ def render(node: SimNode, at_s: float) -> dict:
     pids = {name: 2100 + 37 * place for place, (name, _) in enumerate(health["processes"])}
     commands = [*_systemd(node, health), _ps(node, health, pids), *_containers(node, health), *_scripts(health), *_dcgm(node, health)]
     return {
-        "commands": [*commands, *_nhc_log(node, health, at_s)],
+        "commands": [*commands, *_nhc_log(node, health, at_s), *render_slurm_programs.commands(health)],
         "files": [*_files(health, pids), *_logs(node)],
         "trees": [*_trees(health), tree("/etc/rsyslog.d", {"50-default.conf": RULES}), missing_tree("/etc/systemd/journald.conf.d")],
-        "listings": [listing(health_audit.SYSTEMD, [])],
+        "listings": [listing(health_audit.SYSTEMD, []), *render_slurm_programs.listings(health)],
     }
 
 

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from . import health_slurm
+
 NEW = {
     **dict.fromkeys(("interval_s", "limit_s", "age_s", "result", "state", "starter"), None),
     **dict.fromkeys(("event", "never", "periodic", "returns"), False),
@@ -24,8 +26,8 @@ def agents(data: dict, catalogue: dict, program) -> list:
     found += _own(data, units, claimed)
     nhc = next((agent for agent in found if agent["id"] == "nhc"), None)
     if program.path and not (nhc and program.path.rsplit("/", 1)[-1].startswith("nhc")):
-        found.append(_slurm_program(program, catalogue))
-    return found
+        found.append(_slurm_program(program, catalogue, data))
+    return found + _of_jobs(data)
 
 
 def readable(data: dict) -> bool:
@@ -139,16 +141,32 @@ def _nhc(agent, data, units, catalogue, program):
         agent["result"] = "success" if log["result"] == "ok" else f"failed: {log['message']}" if log["result"] == "failed" else None
 
 
-def _slurm_program(program, catalogue) -> dict:
-    agent = _agent("slurm_health_program", f"Slurm HealthCheckProgram {program.path}", "detector", effect="drain", state="running")
+def _slurm_program(program, catalogue, data) -> dict:
+    scripts = health_slurm.scripts(data, "HealthCheckProgram", program.path)
+    agent = _agent("slurm_health_program", f"Slurm HealthCheckProgram {program.path}", "detector", effect="drain")
+    if any(script["data"] for script in scripts):
+        agent = health_slurm.as_agent(_with_scripts(agent, scripts))
     limit = catalogue["slurm_health_limit_s"]["value"]
     return {
         **agent,
+        "state": health_slurm.state(data, program.path),
+        "scripts": scripts,
         "by": ["scontrol show config"],
         "interval_s": program.interval_s,
         "limit_s": limit,
         "states": program.states or ("ANY",),
     }
+
+
+def _of_jobs(data) -> list:
+    """Prolog and Epilog look at the node too, and only where a job comes or goes."""
+    found = []
+    for setting, when in health_slurm.WHEN.items():
+        scripts = health_slurm.scripts(data, setting)
+        if scripts:
+            agent = _with_scripts(_agent(f"slurm_{setting.lower()}", f"Slurm {setting}", "job", state="running"), scripts)
+            found.append({**health_slurm.as_agent(agent), "by": [script["path"] for script in scripts], "starter": when})
+    return found
 
 
 def _own(data, units, claimed) -> list:

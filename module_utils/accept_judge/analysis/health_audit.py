@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from . import health_agents, health_join, health_logs, health_xids
+from . import health_agents, health_join, health_logs, health_slurm, health_xids
 
 UNREAD = "what runs on the node could not be read"
 SOURCES_ONLY = "only DCGM, its exporter or a device plugin run here: whether anything acts on what they tell is not to be seen on the node"
@@ -16,11 +16,12 @@ def analyse(data: dict, run) -> dict:
     """agents[] with `trips`, `trips_reason` · agents_count · periodic[] {name, age_intervals, result} · timers_off[]
     detection_worst_s, detection_by · recoveries[] {what, can_recover} · config_files[] {path, readable} · trippable_by[]
     xid_false_drains[] xid_needless_drains[] xid_missed[] xid_unknown[] · agents_running configs_sha256
+    slurm_scripts[] {what, runs, kept_by} · slurm_health[] {what, can_work}
     dcgm_engine dcgm_exporter dcgm_watches_off[] dcgm_health dcgm_policy_action dcgm_gpus_found
 
     A value that is null has its reason beside it, `<name>_reason`.
     """
-    catalogue, program = run.standards.catalogs["agents"], health_join.program(run)
+    catalogue, program = run.standards.catalogs["agents"], health_slurm.program(health_join.program(run), data, run)
     found = health_agents.agents(data, catalogue, program)
     engine = _engine(data, found)
     tables, unknown = _tables(found, catalogue)
@@ -36,6 +37,7 @@ def analyse(data: dict, run) -> dict:
         **_trippable(data, found),
         **_dcgm(data, found, engine, catalogue),
         **_alike(data, found),
+        **health_slurm.analyse(data, program, catalogue),
     }
     lists = {
         "agents": [_told(agent) for agent in found],
@@ -70,7 +72,7 @@ def _count(data, found, program) -> dict:
             "agents_count": None,
             "agents_count_reason": f"{', '.join(unsure) or 'no agent of its own'}: {program.reason or 'not known'}",
         }
-    if any(agent["state"] == "running" for agent in found):
+    if any(agent["state"] == "running" and agent["kind"] != "job" for agent in found):
         return {"agents_count": None, "agents_count_reason": SOURCES_ONLY}
     return {"agents_count": 0}
 
@@ -145,13 +147,15 @@ def _tables(found, catalogue):
     """(title -> table, title -> why there is none) of agents that run, sources aside."""
     tables, unknown = {}, {}
     for agent in found:
-        if agent["kind"] not in ("detector", "device") or agent["state"] in ("off", "failed", "not started"):
+        if agent["kind"] not in ("detector", "device", "job") or agent["state"] in ("off", "failed", "not started"):
             continue
         codes, reason = health_xids.table(agent, catalogue)
         if codes is None:
             unknown[agent["title"]] = reason
         else:
             tables[agent["title"]] = codes
+            if agent.get("unread"):
+                unknown[agent["title"]] = agent["unread"]
     return tables, unknown
 
 
@@ -170,7 +174,7 @@ def _xids(data, found, tables, unknown, run) -> dict:
 def trips(agent, catalogue, engine, logs) -> tuple:
     """(injection -> true | false | null, why) of one agent: which record or value of a drill can reach it."""
     kinds, wires = catalogue["injections"], set(agent["wires"])
-    if agent["kind"] not in ("detector", "device"):
+    if agent["kind"] not in ("detector", "device", "job"):
         return dict.fromkeys(kinds, False), "others read it"
     if agent["state"] != "running":
         return dict.fromkeys(kinds, None if agent["state"] is None else False), f"it is {agent['state'] or 'not known to run'}"
@@ -198,6 +202,8 @@ def trips(agent, catalogue, engine, logs) -> tuple:
         for name in ("kmsg_user", "kmsg_kernel"):
             reached[name] = bool((wires - {"journal"}) & set(kinds[name]["reaches"])) and reached[name]
         notes.append("journald is told not to read the ring buffer")
+    if agent["kind"] == "job":
+        notes.append(f"it looks only {agent['starter']}")
     if "nvidia_smi" in wires and wires & {"kmsg", "kmsg_kernel", "journal", "file"}:
         notes.append("it asks the GPU too, and may dismiss a record that the GPU does not bear out")
     return reached, "; ".join(notes)
@@ -274,8 +280,10 @@ def _alike(data, found) -> dict:
     running = ", ".join(sorted(agent["id"] for agent in found if agent["state"] == "running"))
     facts = {"agents_running": (running or "none") if health_agents.readable(data) else None, "agents_running_reason": UNREAD}
     configs, scripts = data.get("configs"), data.get("scripts")
-    unread = configs is None or any(config["data"] is None for config in configs)
+    programs = health_slurm.told(data).get("programs", [])
+    unread = configs is None or any(config["data"] is None for config in configs) or data.get("slurm_programs", "none") is None
     kept = [[c["agent"], c["path"], c["data"]] for c in configs or []] + [[s["by"], s["path"], s["data"]] for s in scripts or []]
+    kept += [[one["setting"], one["path"], one["state"], one["data"]] for one in programs]
     digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
     return {
         **facts,

@@ -9,7 +9,7 @@ from .. import agents
 from ..parsers import containers, cron, proc_kernel, ps, systemctl
 from ..recurrence import span_s
 from ..secrets import remove_secrets
-from . import health_configs, health_dcgm, health_logs
+from . import health_configs, health_dcgm, health_logs, health_slurm
 
 SYSTEMD = "/run/systemd/system"  # is there where systemd runs
 UNIT_FILES = ["systemctl", "list-unit-files", "--no-pager", "--no-legend", "--type=service,timer"]
@@ -31,7 +31,8 @@ def collect(gather) -> dict:
         "containers": _containers(gather),
         "cron": _cron(gather),
     }
-    return {**found, **health_configs.read(gather, found), "logs": health_logs.read(gather), "dcgm": health_dcgm.read(gather)}
+    rest = {"logs": health_logs.read(gather), "slurm_programs": health_slurm.read(gather), "dcgm": health_dcgm.read(gather)}
+    return {**found, **health_configs.read(gather, found), **rest}
 
 
 def _units(gather):

@@ -44,6 +44,9 @@ HARMLESS = re.compile(r"ignor|skip|benign|harmless|allow|warn|exclu|user|app|sof
 HARMFUL = re.compile(r"fatal|crit|error|_ec\b|drain|bad|fail|hard|reboot|reset|watch|serious", re.I)
 GROUP = re.compile(r"xid[^\n]{0,40}?\((?:\?:)?(\d{1,3}(?:\|\d{1,3})+)\)", re.I)
 NUMBER = re.compile(r"(?<![\w.-])(\d{1,3})(?![\w.-])")
+DIAG = re.compile(r"\bdcgmi\s+diag\b(?:[^\n;|&]|&&){0,80}?(?:-r|--run)[= ]?\s*[\"']?([1-4]|short|medium|long|xlong)\b(?![^\n]*&\s*$)", re.M)
+LEVELS = {"short": 1, "medium": 2, "long": 3, "xlong": 4}
+SLEEP, SPAN = re.compile(r"\bsleep\s+(\d{1,6}(?:\.\d{1,3})?)([smhd]?)\b"), {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 CLOSING = {"[": "]", "(": ")", "{": "}", '"': '"', "'": "'"}
 
 
@@ -59,6 +62,29 @@ def parse(text: str) -> dict:
         raise ParseError("not a script: no interpreter is named")
     interpreter = words[-1 if words[0].endswith("/env") else 0].rsplit("/", 1)[-1]
     return {"interpreter": interpreter[:40], **scan("\n".join(map(_code, text.split("\n")[1:])))}
+
+
+def parse_steps(text: str) -> dict:
+    """What of a script takes long: {"diag_level": the highest that dcgmi diag is run at | None, "sleep_s": its longest sleep}"""
+    if not text.strip():
+        raise ParseError("empty: no script")
+    code = "\n".join(map(_code, text[:MAX].split("\n")))
+    levels = [LEVELS.get(level) or int(level) for level in DIAG.findall(code)]
+    sleeps = [float(number) * SPAN[unit or "s"] for number, unit in SLEEP.findall(code)]
+    return {"diag_level": max(levels, default=None), "sleep_s": max(sleeps, default=0.0)}
+
+
+def split(text: str, paths) -> dict:
+    """What `head -v` printed, file by file: {path: text} of those of `paths` that it could read, in the order asked."""
+    starts, at = [], 0
+    for path in paths:
+        header = "==> " + path + " <==\n"
+        place = 0 if not starts and text.startswith(header) else text.find("\n" + header, at)
+        if place >= 0 and (starts or text.startswith(header)):
+            at = place + len(header) + bool(starts)
+            starts.append((path, place, at))
+    ends = [place for _, place, _ in starts[1:]] + [len(text)]
+    return {path: text[start:end] for (path, _, start), end in zip(starts, ends)}
 
 
 def scan(code: str) -> dict:

@@ -434,3 +434,99 @@ def test_an_engine_in_a_container_is_not_asked(analyse):
     facts = analyse(processes=[process("nv-hostengine")])
     assert (facts["dcgm_engine"], facts["dcgm_watches_off"]) == ("running", None)
     assert "not installed" in facts["dcgm_watches_off_reason"]
+
+
+# --- what Slurm runs on the node
+
+
+def slurm(*programs, conf="/etc/slurm/slurm.conf", interval_s=60, states="ANY"):
+    return {"conf": conf, "interval_s": interval_s, "states": states, "programs": list(programs)}
+
+
+def slurm_program(text, setting="HealthCheckProgram", path="/opt/x/check", **rest):
+    data = health_script.parse(text) if text else None
+    told = {"state": "there", "writable_by": "root", "open_path": None, "data": data, "reason": "" if text else "a program, no script"}
+    steps = health_script.parse_steps(text) if text else None
+    return {"setting": setting, "path": path, **told, "steps": steps, **rest}
+
+
+DRAINS = '#!/bin/bash\nFATAL_XIDS="45 79"\ndmesg | grep Xid\nscontrol update nodename=x state=drain\n'
+
+
+def test_the_health_program_is_known_by_its_text(analyse):
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(DRAINS)))
+    agent = agent_of(facts, "slurm_health_program")
+    assert (facts["agents_count"], agent["effect"], agent["trips"]["kmsg_user"], agent["trips"]["dcgm"]) == (1, "drain", True, False)
+    assert facts["xid_false_drains"][0].startswith("Xid 45: Slurm HealthCheckProgram /opt/x/check does drain")
+    assert facts["slurm_health"] == [{"what": "/opt/x/check", "can_work": True, "can_work_reason": ""}]
+
+
+def test_a_health_program_that_is_not_there_is_no_agent(analyse):
+    gone = slurm_program("", state="missing", reason="there is no such file")
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(gone))
+    assert (facts["agents_count"], agent_of(facts, "slurm_health_program")["state"]) == (0, "failed")
+
+
+def test_a_program_that_could_not_be_read_leaves_it_open(analyse):
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program("")))
+    assert (facts["xid_false_drains"], facts["slurm_health"][0]["can_work"]) == (None, None)
+    assert "no script" in facts["xid_false_drains_reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "interval_s", "states", "can"),
+    [
+        ("#!/bin/bash\ndcgmi diag -r 1\n", 60, "ANY", True),
+        ("#!/bin/bash\ndcgmi diag -r 2\n", 3600, "ANY", False),  # ended before it has an answer
+        ("#!/bin/bash\nsleep 30\n", 20, "ANY", False),
+        ("#!/bin/bash\nsleep 5\n", 20, "IDLE,CYCLE", True),
+        ("#!/bin/bash\nsleep 5\n", 20, "START_ONLY", False),
+        ("#!/bin/bash\nsleep 5\n", 20, "DRAINED", False),  # no such state
+    ],
+)
+def test_whether_the_health_program_can_work(analyse, text, interval_s, states, can):
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(text), interval_s=interval_s, states=states))
+    assert [one["can_work"] for one in facts["slurm_health"]] == [can]
+
+
+def test_what_the_controller_tells_goes_before_the_nodes_interval(analyse, tmp_path):
+    heads(tmp_path, HealthCheckProgram="/opt/x/check", HealthCheckInterval=300, HealthCheckNodeState="IDLE")
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(DRAINS)))
+    assert agent_of(facts, "slurm_health_program")["interval_s"] == 300
+    facts = analyse(scheduler="slurm", slurm_programs=slurm())
+    assert (facts["agents_count"], "names none" in facts["agents_count_reason"]) == (None, True)
+
+
+def test_an_epilog_is_no_health_agent_and_its_drains_count(analyse):
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(DRAINS, "Epilog")))
+    agent = agent_of(facts, "slurm_epilog")
+    assert (facts["agents_count"], agent["kind"], agent["trips"]["kmsg_user"]) == (0, "job", True)
+    assert "when a job has ended" in agent["trips_reason"]
+    assert facts["xid_false_drains"][0].startswith("Xid 45: Slurm Epilog does drain")
+
+
+def test_one_script_of_two_that_could_not_be_read(analyse):
+    calm = "#!/bin/bash\nIGNORED_XIDS='45'\nexit 0\n"
+    facts = analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(calm, "Epilog"), slurm_program("", "Epilog", "/opt/x/other")))
+    assert (facts["xid_false_drains"], "no script" in facts["xid_false_drains_reason"]) == (None, True)
+
+
+def test_a_prolog_that_returns_a_drained_node_never_starts(analyse):
+    text = "#!/bin/bash\nnvidia-smi -L && scontrol update nodename=x state=resume\n"
+    assert [
+        one["can_recover"] for one in analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(text, "Prolog")))["recoveries"]
+    ] == [False]
+    assert [one["can_recover"] for one in analyse(scheduler="slurm", slurm_programs=slurm(slurm_program(text)))["recoveries"]] == [True]
+
+
+@pytest.mark.parametrize(("who", "kept_by"), [("root", "root"), ("everyone", "everyone"), ("uid 1001", "uid 1001"), ("group 50", None)])
+def test_who_could_change_it(analyse, who, kept_by):
+    one = slurm_program(DRAINS, "Prolog", writable_by=who, open_path=None if who == "root" else "/opt/x")
+    (row,) = analyse(scheduler="slurm", slurm_programs=slurm(one))["slurm_scripts"]
+    assert (row["kept_by"], who == "root" or who in row["what"]) == (kept_by, True)
+
+
+def test_no_slurm_and_slurm_that_could_not_be_read(analyse):
+    assert [analyse(slurm_programs="none")[name] for name in ("slurm_scripts", "slurm_health")] == [[], []]
+    facts = analyse(slurm_programs=None)
+    assert (facts["slurm_scripts"], facts["slurm_health"], facts["configs_sha256"]) == (None, None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from accept_node import agents
-from accept_node.collectors import health_audit, health_configs, health_dcgm
+from accept_node.collectors import health_audit, health_configs, health_dcgm, health_slurm
 from accept_node.envelope import collect
 from accept_node.node import ReplayNode
 
@@ -33,8 +33,10 @@ def read(commands=(), files=(), trees=(), systemd_runs=True):
     """The envelope; what is not given is not installed, or not there."""
     rules = [{"path": health_audit.SYSTEMD, "names": [], "reason": "" if systemd_runs else "missing"}]
     given = {tuple(record["argv"]) for record in commands}
-    asked = [health_audit.CRICTL, health_audit.DOCKER, health_dcgm.DISCOVERY, health_audit.UNIT_FILES, health_audit.PS]
+    asked = [health_audit.CRICTL, health_audit.DOCKER, health_dcgm.DISCOVERY, health_audit.UNIT_FILES, health_audit.PS, health_slurm.ASK]
     commands = [*commands, *(said(argv, reason="missing") for argv in asked if tuple(argv) not in given)]
+    no_conf = "".join(f"grep: {path}: No such file or directory\n" for path in health_slurm.CONFS)
+    commands.append(said([*health_slurm.GREP, *health_slurm.CONFS], rc=2, stderr=no_conf))
     paths = {path for path, _ in files}
     absent = ["/etc/crontab", "/etc/healthagent/config.yaml", "/etc/sysconfig/nhc", "/etc/default/nhc"]
     absent += ["/etc/rsyslog.conf", "/etc/systemd/journald.conf"]
@@ -64,7 +66,7 @@ def test_a_bare_node_has_none_and_says_so():
     assert envelope["errors"] == []
     data = envelope["data"]
     assert (data["units"], data["processes"], data["containers"], data["cron"], data["configs"]) == ([], [], [], [], [])
-    assert data["dcgm"]["installed"] is False
+    assert (data["dcgm"]["installed"], data["slurm_programs"]) == (False, "none")
 
 
 def test_where_systemd_does_not_run_there_are_no_units_and_it_is_not_asked():

@@ -91,6 +91,27 @@ FAULTS = [
     (SLURM, {"fault": "dcgm_watches_off"}, lambda facts: len(facts["dcgm_watches_off"]) == 6 and facts["dcgm_health"] is None),
     (SLURM, {"fault": "dcgm_unhealthy"}, lambda facts: facts["dcgm_health"] == "Failure"),
     (SLURM, {"fault": "dcgm_reset_policy"}, lambda facts: facts["dcgm_policy_action"] == "Reset GPU"),
+    (
+        SLURM,
+        {"fault": "slurm_program_open"},
+        lambda facts: (
+            [one["what"] for one in facts["slurm_scripts"] if one["kept_by"] == "everyone"]
+            == ["Prolog /etc/slurm/prolog.d/10-gpu (/etc/slurm/prolog.d/10-gpu may be changed by everyone)"]
+        ),
+    ),
+    (
+        SLURM,
+        {"fault": "slurm_program_missing"},
+        lambda facts: (
+            [one["what"] for one in facts["slurm_scripts"] if one["runs"] == "missing"] == ["HealthCheckProgram /opt/fleet/bin/node-check"]
+        ),
+    ),
+    (SLURM, {"fault": "slurm_epilog_drains"}, lambda facts: facts["xid_false_drains"][0].startswith("Xid 45: Slurm Epilog does drain")),
+    (
+        SLURM,
+        {"fault": "slurm_program_slow"},
+        lambda facts: [one["can_work"] for one in facts["slurm_health"]] == [False] and "120 s" in facts["slurm_health"][0]["what"],
+    ),
     (SLURM, {"fault": "dcgm_sees_fewer"}, lambda facts: facts["dcgm_gpus_found"] == 4),
 ]
 
@@ -101,11 +122,12 @@ def test_a_fault_is_seen(seen, machine, fault, found):
     assert found(facts)
 
 
-@pytest.mark.parametrize(("machine", "fault"), [(SLURM, "fresh_timer"), (KUBERNETES, "label_only_agent")])
+@pytest.mark.parametrize(("machine", "fault"), [(SLURM, "fresh_timer"), (KUBERNETES, "label_only_agent"), (SLURM, "slurm_near_misses")])
 def test_a_near_miss_stays_green(seen, machine, fault):
     _, facts = seen(*machine, {"fault": fault})
     assert [name for name in LISTS if facts[name]] == []
     assert all((one["age_intervals"] or 0) <= 2 for one in facts["periodic"])
+    assert all(one["kept_by"] in ("root", "slurm") and one["runs"] == "there" for one in facts["slurm_scripts"])
 
 
 def test_one_configuration_differs(seen):
