@@ -57,7 +57,8 @@ def save(run_dir: Path, run_id: str, host: str, result: dict, before: float, aft
 
 
 def appended(earlier: dict | None, later: dict) -> dict:
-    """Two envelopes of one concern as one: lists grow, other values are the later ones; a round that was lost is an error of the whole."""
+    """Two envelopes of one concern as one: lists grow, other values are the later ones, as far as they were measured; a round that was
+    lost is an error of the whole."""
     if not earlier or not earlier.get("data"):
         return later
     joined = {**later, "observed": [earlier["observed"][0], later["observed"][1]], "collected_at": earlier["collected_at"]}
@@ -69,9 +70,16 @@ def appended(earlier: dict | None, later: dict) -> dict:
     for key, value in (later["data"] or {}).items():
         before = joined["data"].get(key)
         grows = isinstance(before, list) and isinstance(value, list) and before != value  # what is said again is not said twice
-        joined["data"][key] = [*before, *value] if grows else value
+        joined["data"][key] = [*before, *value] if grows else _later(before, value)
     joined["duration_s"] = round((earlier["duration_s"] or 0) + (later["duration_s"] or 0), 3)
     return {**joined, "status": "partial" if joined["errors"] else "ok", "reason": ""}
+
+
+def _later(before, value):
+    """What is null now was not measured now: a version that an earlier round has seen stays."""
+    if isinstance(before, dict) and isinstance(value, dict) and before.keys() == value.keys():
+        return {key: before[key] if value[key] is None else value[key] for key in value}
+    return before if value is None else value
 
 
 def _earlier(path: Path, run_id: str) -> dict | None:

@@ -68,3 +68,17 @@ def test_a_full_disk_leaves_what_stood_there(tmp_path, monkeypatch):
         facts_store.write(path, b"later")
     assert path.read_bytes() == b"earlier"
     assert list(tmp_path.iterdir()) == [path], "no part is left behind"
+
+
+def test_what_an_earlier_round_has_seen_outlives_a_round_that_breaks():
+    def told(engine, runs):
+        return {"observed": [0, 1], "collected_at": "t", "sources": [], "errors": [], "attachments": [], "duration_s": 1.0,
+                "concern": "nccl_sweep", "reason": "", "data": {"engine": engine, "launcher": "slurm", "runs": runs}}  # fmt: skip
+
+    first = told({"name": "nccl-tests", "version": "2.17.6", "library": None}, [1])
+    joined = facts_store.appended(first, told({"name": "nccl-tests", "version": None, "library": "2.28.9"}, [2]))
+    assert joined["data"] == {
+        "engine": {"name": "nccl-tests", "version": "2.17.6", "library": "2.28.9"},
+        "launcher": "slurm",
+        "runs": [1, 2],
+    }
