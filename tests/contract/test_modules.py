@@ -136,3 +136,9 @@ def test_generated_pages_are_up_to_date():
 def test_links_of_the_readme_lead_somewhere():
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / target).exists(), target
+
+
+def test_every_test_file_has_a_name_of_its_own():
+    """pytest imports test files by their bare names: two alike cannot be collected together."""
+    names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in set(names) if names.count(name) > 1] == []
