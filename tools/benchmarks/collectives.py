@@ -1,8 +1,9 @@
-"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found, and a log and its table are read."""
+"""Collectives: how right the curve judge is and what a curve costs; how fast a bad node is found, a log and its table are read, and a real
+sweep is done."""
 
 from __future__ import annotations
 
-from . import culprits, curve_rates, library_logs, sweep_tables
+from . import culprits, curve_rates, library_logs, live_sweep, sweep_tables
 
 
 def figures():
@@ -10,3 +11,4 @@ def figures():
     yield from culprits.figures()
     yield from library_logs.figures()
     yield from sweep_tables.figures()
+    yield from live_sweep.figures()
