@@ -49,7 +49,7 @@ def _line(level, name, cluster, down, base, fee, tier) -> dict | None:
 def total(rows, clusters, tier: dict) -> dict:
     """The sum of the lines, and what the cap leaves of it."""
     fee = sum((cluster.fee for cluster in clusters), Decimal(0))
-    found = sum((Decimal(row["credit"]) for row in rows), Decimal(0))
+    found = sum((Decimal(row["credit"]) for row in rows), Decimal("0.00"))
     pct = tier["cap_pct"]["value"]
     cap = share_of(fee, pct)
     due = min(found, cap)

@@ -1,27 +1,24 @@
 """A ledger of events, CSV or JSON, read strictly: one line for each fault, and no event is guessed at.
 
 Columns: id, level, unit, kind, onset, detected, ticket, announced, schedulable, verified, note. Times are ISO 8601 with an offset or Z.
-`unit` is a node, a rack, a cluster (also for control_plane, storage, fabric) or, at level site, the review's id.
+The note is for people alone. `unit` is a node, a rack, a cluster (also for control_plane, storage, fabric) or, at level site, the
+review's id.
 """
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..documents import DocumentError
-from . import months
+from . import ledger_rows, months
 
 OUTAGES = ("down", "degraded", "draining")
 EXCLUSIONS = ("maintenance", "force_majeure", "customer", "suspension")
 STARTS = ("onset", "detected", "ticket")
 TIMES = (*STARTS, "announced", "schedulable", "verified")
 COLUMNS = ("id", "level", "unit", "kind", *TIMES, "note")
-MOST_ERRORS = 50
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,6 @@ class Event:
     unit: str
     kind: str
     times: tuple
-    note: str
     place: str
 
     def time(self, name: str) -> int | None:
@@ -42,10 +38,13 @@ class Event:
     def span(self, rules: dict | None = None) -> tuple[int, int]:
         """From the start to the end that the rules choose; without rules from the earliest sign to verified good.
 
-        Where an event lacks the time that a rule asks for, the earliest sign and verified good stand in.
+        Where an event lacks the time that a rule asks for, the earliest sign and verified good stand in. What is excluded lasts from
+        its onset to verified good under any rules: the ticket of a maintenance may be weeks older.
         """
-        start = min(at for at in map(self.time, STARTS) if at is not None)
+        start = min(at for at in map(self.time, starts(self.kind)) if at is not None)
         end = self.time("verified")
+        if self.kind in EXCLUSIONS:
+            return start, end
         if rules and rules["start"] != "earliest":
             start = self.time(rules["start"]) or start
         if rules and rules["end"] == "schedulable":
@@ -53,65 +52,24 @@ class Event:
         return start, end
 
 
+def starts(kind: str) -> tuple:
+    """The times of which the earliest begins an event of this kind."""
+    return ("onset",) if kind in EXCLUSIONS else STARTS
+
+
 def load(path: Path, units: dict, month: months.Month) -> list[Event]:
     """The events of a ledger; `units`: level -> names that exist. DocumentError tells all that is wrong."""
     path = Path(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DocumentError([f"{path}: cannot be read: {error.strerror}"]) from error
-    except UnicodeDecodeError as error:
-        raise DocumentError([f"{path}: is not UTF-8"]) from error
-    rows = (_json if path.suffix == ".json" else _csv)(text, str(path))
     events, errors = [], []
-    for place, row in rows:
+    for place, row in ledger_rows.read(path, COLUMNS):
         event, fault = _event(place, row, units, month)
         events += [event] if event else []
         errors += [f"{place}: {fault}"] if fault else []
     errors += _clashes(events)
     if errors:
-        more = [f"{path}: {len(errors) - MOST_ERRORS} more errors"] if len(errors) > MOST_ERRORS else []
-        raise DocumentError(errors[:MOST_ERRORS] + more)
+        more = [f"{path}: {len(errors) - ledger_rows.MOST_ERRORS} more errors"] if len(errors) > ledger_rows.MOST_ERRORS else []
+        raise DocumentError(errors[: ledger_rows.MOST_ERRORS] + more)
     return events
-
-
-def _csv(text: str, name: str) -> list[tuple[str, dict]]:
-    rows, head = [], None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    try:
-        for cells in reader:
-            cells = [cell.strip() for cell in cells]
-            if not any(cells) or cells[0].startswith("#"):
-                continue
-            if head is None:
-                head = [cell.lower() for cell in cells]
-                if len(set(head)) < len(head):
-                    raise DocumentError([f"{name}:{reader.line_num}: a column stands twice"])
-            elif len(cells) != len(head):
-                raise DocumentError([f"{name}:{reader.line_num}: {len(cells)} fields, the header has {len(head)}"])
-            else:
-                rows.append((f"{name}:{reader.line_num}", dict(zip(head, cells))))
-    except csv.Error as error:
-        raise DocumentError([f"{name}:{reader.line_num}: is no CSV: {error}"]) from error
-    needed = {"id", "level", "unit", "kind", "verified"}
-    if head is None or not needed <= set(head) or not set(head) <= set(COLUMNS):
-        raise DocumentError([f"{name}: header: wanted {', '.join(COLUMNS)}; at least {', '.join(sorted(needed))}"])
-    return rows
-
-
-def _json(text: str, name: str) -> list[tuple[str, dict]]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DocumentError([f"{name}: is no JSON: {error}"]) from error
-    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise DocumentError([f"{name}: is no list of events"])
-    rows = [(f"{name}: event {at}", {key: value for key, value in row.items() if value is not None}) for at, row in enumerate(data, 1)]
-    errors = [f"{place}: unknown key {key}" for place, row in rows for key in sorted(set(row) - set(COLUMNS))]
-    errors += [f"{place}: {key}: is no text" for place, row in rows for key, value in row.items() if not isinstance(value, str)]
-    if errors:
-        raise DocumentError(errors[:MOST_ERRORS])
-    return rows
 
 
 def _event(place, row, units, month) -> tuple[Event | None, str | None]:
@@ -120,6 +78,8 @@ def _event(place, row, units, month) -> tuple[Event | None, str | None]:
             return None, f"{key}: is empty"
         if known and row[key] not in known:
             return None, f"{key}: {row[key]!r} is none of {', '.join(known)}"
+    if not row["id"].isprintable():
+        return None, f"id: {row['id']!r} is not printable"
     if row.get("unit") not in units[row["level"]]:
         return None, f"unit: {row.get('unit', '')!r} is no {row['level']} of this review"
     times = []
@@ -128,7 +88,7 @@ def _event(place, row, units, month) -> tuple[Event | None, str | None]:
         if fault:
             return None, f"{name}: {fault}"
         times.append(at)
-    event = Event(row["id"], row["level"], row["unit"], row["kind"], tuple(times), row.get("note", ""), place)
+    event = Event(row["id"], row["level"], row["unit"], row["kind"], tuple(times), place)
     fault = _fault(event, month)
     return (None, f"{event.id}: {fault}") if fault else (event, None)
 
@@ -142,12 +102,14 @@ def _time(text: str) -> tuple[int | None, str | None]:
         return None, f"{text[:60]!r} is no time in ISO 8601"
     if moment.tzinfo is None:
         return None, f"{text[:60]!r} has no time zone"
+    if not 1971 <= moment.year <= 9000:
+        return None, f"{text[:60]!r} is out of range"
     return months.micros(moment), None
 
 
 def _fault(event: Event, month) -> str | None:
-    if all(event.time(name) is None for name in STARTS):
-        return "has no start: none of onset, detected, ticket"
+    if all(event.time(name) is None for name in starts(event.kind)):
+        return f"has no start: no {' or '.join(starts(event.kind))}"
     if event.time("verified") is None:
         what = "schedulable is no proof" if event.time("schedulable") is not None else "give the time of its verification"
         return f"is open-ended: no verified time ({what})"

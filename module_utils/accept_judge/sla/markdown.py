@@ -10,7 +10,7 @@ WORDS = {"provider": "Provider's ledger", "customer": "Customer's ledger"}
 def render(review: dict) -> str:
     month = review["month"]
     out = [
-        f"# {review['title']}: {month['name']}",
+        f"# {_cell(review['title'])}: {month['name']}",
         "",
         f"Tier {review['tier']}, definition {review['definition']}. {month['hours']} h, from {month['start']} to {month['end']} "
         f"({month['timezone']}). Money in {review['currency']}.",
@@ -25,9 +25,11 @@ def render(review: dict) -> str:
         [row["tier"], row["level"], row["guarantee_pct"], row["event"], row["tolerated"], row["step"]] for row in review["tolerance"]
     ]
     out += _table(["tier", "level", "guarantee %", "event", "tolerated", "arithmetic"], tolerated)
+    out += ["", "## Terms", ""]
+    out += _table(["kind", "term", "means"], [[kind, *term] for kind, terms in review["terms"].items() for term in terms.items()])
     out += ["", "## Rules", ""]
     out += _table(["rule", "value", "source"], [[name, rule["value"], rule["source"]] for name, rule in review["rules"].items()])
-    out += ["", "## Inputs", "", *_table(["file", "SHA-256"], list(review["inputs"].items()))]
+    out += ["", "## Inputs", "", *_table(["what", "file", "SHA-256"], [list(one.values()) for one in review["inputs"]])]
     return "\n".join(out) + "\n"
 
 

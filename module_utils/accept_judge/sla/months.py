@@ -35,10 +35,10 @@ def month(name: str, zone: str) -> Month:
     """Month of "YYYY-MM"; ValueError for anything else, or a zone that is unknown."""
     try:
         first = datetime.datetime.strptime(name, "%Y-%m")
+        after = (first + datetime.timedelta(days=32)).replace(day=1)
         place = ZoneInfo(zone)
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, OSError, OverflowError) as error:
         raise ValueError(f"{name!r} is no month YYYY-MM, or {zone!r} no time zone") from error
-    after = (first + datetime.timedelta(days=32)).replace(day=1)
     start, end = (micros(moment.replace(tzinfo=place)) for moment in (first, after))
     return Month(first.strftime("%Y-%m"), zone, start, end, after.date() - datetime.timedelta(days=1))
 

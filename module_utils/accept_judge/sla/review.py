@@ -45,8 +45,9 @@ def build(file: Path, folder: Path, month: str, ledgers: dict, as_of: datetime.d
         "definition": review["definition"],
         "tier": review["tier"],
         "currency": review["currency"],
+        "terms": {key: standards.definitions[review["definition"]][key] for key in ("levels", "classes", "exclusions")},
         "rules": _rules(review, standards),
-        "inputs": {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (file, *given.values())},
+        "inputs": _inputs({"review": file, **given}, folder),
         "ledgers": shown,
         "comparison": _comparison(events, review, clusters, when, rules),
         "what_if": _what_if(events, review, clusters, when, standards, as_of),
@@ -80,6 +81,11 @@ def account(events, review, clusters, month, rules: dict, tier: dict, as_of=None
         "claim": credits.claim(month, tier, as_of),
         "termination": credits.termination(shares, review, month, tier),
     }
+
+
+def _inputs(files: dict, folder: Path) -> list[dict]:
+    files = [*files.items(), *(("standards", path) for path in sorted((folder / "sla").glob("*.yml")))]
+    return [{"what": what, "file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()} for what, path in files]
 
 
 def _units(review, clusters) -> dict:
@@ -134,7 +140,7 @@ def _what_if(events, review, clusters, month, standards, as_of) -> list[dict]:
     own = standards.tiers[review["tier"]]
     for name in standards.definitions:
         if name != review["definition"]:
-            cases.append((f"definition {name}", {**review, "definition": name, "overrides": {}}, own, {}))
+            cases.append((f"definition {name}, without overrides", {**review, "definition": name, "overrides": {}}, own, {}))
     cases += [(one["title"], review, own, one["rules"]) for one in review.get("what_if", ())]
     out = []
     for title, under, tier, other in cases:

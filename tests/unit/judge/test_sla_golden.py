@@ -74,7 +74,7 @@ def test_99_896_is_not_99_9(desk):
 
 @pytest.mark.parametrize(
     ("end", "shown", "credit"),
-    [("00:43:12", "99.900", "0"), ("00:43:12.000001", "99.899", "100.00")],  # 0.1 % of 720 h is 0.72 h = 43 min 12 s
+    [("00:43:12", "99.900", "0.00"), ("00:43:12.000001", "99.899", "100.00")],  # 0.1 % of 720 h is 0.72 h = 43 min 12 s
 )
 def test_the_threshold_itself_is_kept_and_a_microsecond_more_is_not(desk, end, shown, credit):
     account = desk.account([event("a", "2026-11-10T00:00:00Z", f"2026-11-10T{end}Z")])
@@ -241,5 +241,20 @@ def test_what_if_shows_every_other_tier_and_definition(desk):
     ]
     # 5 of 720 h: 99.305 %: silver 10 %, bronze none
     assert {case["title"]: case.get("provider", {}).get("credit") for case in cases} == {
-        "tier Bronze": "0", "tier Silver": "100.00", "definition nvl72": None, "short ones are free": "0"}  # fmt: skip
+        "tier Bronze": "0.00", "tier Silver": "100.00", "definition nvl72, without overrides": None,
+        "short ones are free": "0.00"}  # fmt: skip
     assert "has not 18 trays" in cases[2]["not_possible"]
+
+
+def test_the_ticket_of_a_maintenance_does_not_begin_it(desk):
+    rows = [event("m", at(0), at(2), kind="maintenance", announced="2026-10-20T00:00:00Z", ticket="2026-10-20T00:00:00Z")]
+    assert unit(desk.account(rows), "n1")["excluded_h"] == "2"
+
+
+def test_the_same_files_give_the_same_review_wherever_they_lie(desk, tmp_path):
+    other = Desk(tmp_path / "other")
+    other.folder.mkdir()
+    rows = [event("a", at(0), at(1))]
+    review = desk.review(rows, rows)
+    assert other.review(rows, rows) == review
+    assert [one["what"] for one in review["inputs"]] == ["review", "provider", "customer", "standards", "standards", "standards"]

@@ -25,7 +25,7 @@ def events(draw, kinds=(*OUTAGES, *EXCLUSIONS)):
     start = MONTH.start + draw(st.integers(-20, 719)) * HOUR
     end = start + draw(st.integers(1, 200)) * HOUR // draw(st.sampled_from([1, 7, 60]))
     given = {"onset": start, "verified": end, "announced": draw(st.sampled_from([None, start - 400 * HOUR]))}
-    return Event("e", level, unit, draw(st.sampled_from(kinds)), tuple(given.get(name) for name in TIMES), "", "")
+    return Event("e", level, unit, draw(st.sampled_from(kinds)), tuple(given.get(name) for name in TIMES), "")
 
 
 RULES = st.fixed_dictionaries(

@@ -39,7 +39,11 @@ def refused(desk, rows, **changes) -> list[str]:
         (event("a", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z", detected=f"{DAY}02:00:00Z"), "later than its end"),
         (event("a", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z", unit="n9"), "unit: 'n9' is no node of this review"),
         (event("a", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z", kind="slow"), "kind: 'slow' is none of down"),
-        (event("a", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z", who="me"), "unknown key who"),
+        (event("a", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z", who="me"), "unknown key 'who'"),
+        (event("a", "", f"{DAY}01:00:00Z", kind="maintenance", ticket=f"{DAY}00:00:00Z"), "a: has no start: no onset"),
+        (event("a", "0001-01-01T00:00:00+14:00", f"{DAY}01:00:00Z"), "is out of range"),
+        (event("a\ud800", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z"), "is not printable"),
+        (event("a\nb", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z"), "is not printable"),
         (event("", f"{DAY}00:00:00Z", f"{DAY}01:00:00Z"), "id: is empty"),
     ],
 )
@@ -65,7 +69,7 @@ def test_faults_of_both_ledgers_are_told_together(desk):
     assert len(caught.value.errors) == 3
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "[{]", "id,level\n", '"', "\x00"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "[{]", '[{"id": "a", "id": "b"}]', "id,level\n", '"', "\x00"])
 def test_what_is_no_ledger_is_refused(desk, text):
     for name in ("provider.json", "provider.csv"):
         path = desk.folder / name
@@ -102,6 +106,8 @@ def test_csv_and_json_say_the_same(desk):
         ({"overrides": {"grace_s": 4}}, "unknown key grace_s"),
         ({"definition": "nvl72", "nodes": 17}, "rack r1: 17 nodes, nvl64_trays says 18"),
         ({"history": [{"month": "2026-10", "cluster": "c9", "availability_pct": "99"}]}, "history: c9: no such cluster"),
+        ({"history": [{"month": "2026-10", "cluster": "c1", "availability_pct": "101"}]}, "history.0.availability_pct"),
+        ({"month": "9999-12"}, "is no month YYYY-MM"),
         ({"month": "2026-13"}, "is no month YYYY-MM"),
     ],
 )
@@ -131,9 +137,16 @@ def test_tiers_that_are_not_monotonic_or_have_no_source_are_refused(tmp_path, ch
 
 
 def test_a_review_reads_as_tables_whatever_a_ledger_says(desk):
-    rows = [event("a|<b>\n", f"{DAY}00:00:00Z", f"{DAY}02:00:00Z")]
+    rows = [event("a|<b>", f"{DAY}00:00:00Z", f"{DAY}02:00:00Z")]
     review = desk.review(rows, [])
     text = markdown.render(json.loads(json.dumps(review)))
     line = next(line for line in text.splitlines() if line.startswith("| missing"))
     assert "a\\|&lt;b>" in line
     assert "1 − 2/720 = 99.722 %, below 99.9 %: 10 % of 1000.00 = 100.00" in text
+
+
+def test_the_audit_and_the_review_promise_the_same_availability():
+    """The tiers of standards/tiers and those of standards/sla are one promise."""
+    for name, tier in definitions.load(STANDARDS).tiers.items():
+        told = yaml.safe_load((STANDARDS / "tiers" / f"{name}.yml").read_text())["values"]["sla.node_availability_pct"]["value"]
+        assert float(tier["guarantees"]["node"][0]["below_pct"]["value"]) == told
