@@ -17,7 +17,7 @@ GREP = "(^|[[:space:]])(include[[:space:]]|(" + "|".join(KEYS) + ")[[:space:]]*=
 SETTING = re.compile(r"(?<!\w)(" + "|".join(KEYS) + r")\s*=\s*(\"[^\"]*\"|[^\s#]+)", re.I)
 INCLUDE = re.compile(r"\s*include\s+(\S+)", re.I)
 LINE = re.compile(r"(/[^:\n]{1,400}):(.*)")
-FAILED = re.compile(r"grep: (/[^:\n]{1,400}): ([A-Z][\w /()'-]{2,80})")
+FAILED = re.compile(r"(?:/\S{1,100}/)?grep: (/[^:\n]{1,400}): ([A-Z][\w /()'-]{2,80})")
 SPELLING = {key.lower(): key for key in KEYS}
 
 
