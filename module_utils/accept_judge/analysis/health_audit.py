@@ -37,7 +37,7 @@ def analyse(data: dict, run) -> dict:
         **_trippable(data, found),
         **_dcgm(data, found, engine, catalogue),
         **_alike(data, found),
-        **health_slurm.analyse(data, program, catalogue),
+        **health_slurm.analyse(data, program, catalogue, run.context.get("scheduler")),
     }
     lists = {
         "agents": [_told(agent) for agent in found],

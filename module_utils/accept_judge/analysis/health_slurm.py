@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import health_join
 
 UNREAD = "which programs Slurm runs on the node could not be read"
+ELSEWHERE = "Slurm runs the cluster, and the node has no slurm.conf where it is looked for and no scontrol that answers"
 WHEN = {"Prolog": "when a job starts", "Epilog": "when a job has ended"}
 
 
@@ -28,10 +29,13 @@ def program(known: health_join.Program, data: dict, run) -> health_join.Program:
     return known._replace(path=own) if known.path else known
 
 
-def analyse(data: dict, program: health_join.Program, catalogue: dict) -> dict:
-    """slurm_scripts[] {what, runs, kept_by} · slurm_health[] {what, can_work}"""
-    if data.get("slurm_programs", "none") is None:
-        return {"slurm_scripts": None, "slurm_scripts_reason": UNREAD, "slurm_health": None, "slurm_health_reason": UNREAD}
+def analyse(data: dict, program: health_join.Program, catalogue: dict, scheduler: str | None = None) -> dict:
+    """slurm_scripts[] {what, runs, kept_by} · slurm_health[] {what, can_work}; None where they could not be had."""
+    found = data.get("slurm_programs", "none")
+    elsewhere = found == "none" and (scheduler or "").startswith("slurm")  # a slurmd with a file of its own place, or in a pod
+    if found is None or elsewhere:
+        why = ELSEWHERE if elsewhere else UNREAD
+        return {"slurm_scripts": None, "slurm_scripts_reason": why, "slurm_health": None, "slurm_health_reason": why}
     programs = told(data).get("programs", [])
     return {"slurm_scripts": [_row(one) for one in programs], "slurm_health": _health(program, programs, catalogue)}
 

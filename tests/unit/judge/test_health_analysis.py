@@ -528,5 +528,6 @@ def test_who_could_change_it(analyse, who, kept_by):
 
 def test_no_slurm_and_slurm_that_could_not_be_read(analyse):
     assert [analyse(slurm_programs="none")[name] for name in ("slurm_scripts", "slurm_health")] == [[], []]
+    assert "no slurm.conf" in analyse(scheduler="slurm", slurm_programs="none")["slurm_scripts_reason"]
     facts = analyse(slurm_programs=None)
     assert (facts["slurm_scripts"], facts["slurm_health"], facts["configs_sha256"]) == (None, None, None)
