@@ -19,7 +19,7 @@ from ansible.release import __version__ as ansible_version
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
 from accept_judge import contract as contracts
-from accept_judge import fabric, rail_map, runs, scorecard, standards, switch_ports
+from accept_judge import fabric, rail_map, runs, scorecard, standards, sweep_estimate, switch_ports
 from accept_judge.documents import DocumentError
 from accept_judge.facts_store import UnsafeName, safe
 from accept_node.envelope import utc
@@ -61,6 +61,10 @@ class ActionModule(ActionBase):
             return {"failed": True, "msg": f"nothing was run: {len(errors)} error(s) in the input", "accept_errors": errors}
         inventory_digest = runs.digest(hosts)
         forks = context.CLIARGS.get("forks") or C.DEFAULT_FORKS
+        try:
+            minutes = {"collectives": self._sweep_minutes(hosts, contract, wanted, task_vars, args)}
+        except (TypeError, ValueError) as error:
+            return {"failed": True, "msg": "nothing was run: 1 error in the input", "accept_errors": [f"nccl_sweep: {error}"]}
         plan = runs.make_plan(
             standards_dir,
             sum(GROUP in host["groups"] for host in hosts),
@@ -72,6 +76,7 @@ class ActionModule(ActionBase):
             contract.data["clusters"],
             {name for name, value in task_vars.items() if name.startswith("accept_") and value},
             args["depth"],
+            minutes,
         )
         planned = [phase for phase in plan["phases"] if phase["status"] == "planned"]
         evidence = Path(args["evidence"]).resolve()
@@ -111,6 +116,13 @@ class ActionModule(ActionBase):
             return {"failed": True, "msg": f"{evidence}: the run cannot be opened: {error}", "accept_errors": [f"{evidence}: {error}"]}
         opened = {"id": run_id, "dir": str(run_dir), "asked": runs.asked(standards_dir, plan, hosts, contract.data["clusters"])}
         return {"changed": False, "accept_plan": text, "ansible_facts": {"accept_run": opened}}
+
+    def _sweep_minutes(self, hosts, contract, wanted, task_vars, args):
+        """Of the collectives, where they may run: to plan a thousand nodes takes a while."""
+        if args["risk"] == "read":
+            return 0.0
+        given = {name: self._templar.template(value) for name, value in task_vars.items() if name.startswith("nccl_sweep_")}
+        return sweep_estimate.minutes(hosts, contract.data["clusters"], wanted.profiles, given, args["depth"])
 
 
 def _wanted(standards_dir, contract_path, table):

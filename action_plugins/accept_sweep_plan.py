@@ -63,6 +63,7 @@ class ActionModule(ActionBase):
                 elif facts:
                     plan["clusters"][cluster["name"]] = sweep_plan.cluster(cluster["name"], facts, args["settings"], self.record["depth"])
         sweep_plan.save(self.run_dir, plan)
+        runs.say_minutes(self.run_dir, "collectives", max((one["plan"]["minutes"] for one in plan["clusters"].values()), default=0.0))
         wanted = [self._allocation(one, plan["settings"]) for one in plan["clusters"].values()]
         return {"done": False, "accept_plan": sweep_plan.text(plan), "allocations": [one for one in wanted if one]}
 

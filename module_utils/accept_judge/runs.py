@@ -91,12 +91,23 @@ def open_run(evidence: Path, run_id: str, record: dict, plan: dict, pid: int) ->
 
 
 def make_plan(
-    standards_dir: Path, hosts: int, forks: int, risk: str, run_tags, skip_tags, concerns, clusters=(), given=(), depth: str = ""
+    standards_dir: Path,
+    hosts: int,
+    forks: int,
+    risk: str,
+    run_tags,
+    skip_tags,
+    concerns,
+    clusters=(),
+    given=(),
+    depth: str = "",
+    minutes=None,
 ) -> dict:
     """{"phases": [{name, title, risk, concerns, cluster_concerns, minutes, status: planned|not_run, reason}]}
 
     `cluster_concerns`, which are among `concerns`, are asked once for each cluster, on its head. `clusters`: those of the contract; what
-    none of them has (a scheduler, say) is not asked. `given`: variables that the user set; a phase may need one.
+    none of them has (a scheduler, say) is not asked. `given`: variables that the user set; a phase may need one. `minutes`: phase ->
+    what its own plan takes.
     """
     data = yaml.load((standards_dir / "phases.yml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     phases = []
@@ -123,12 +134,21 @@ def make_plan(
                 "risk": phase["risk"],
                 "concerns": chosen or everything,
                 "cluster_concerns": [concern for concern in chosen or everything if concern in of_cluster],
-                "minutes": round(seconds / 60, 1),
+                "minutes": round((minutes or {}).get(phase["name"], seconds / 60), 1),
                 "status": "not_run" if reason else "planned",
                 "reason": reason,
             }
         )
     return {"schema": SCHEMA, "hosts": hosts, "forks": forks, "phases": phases}
+
+
+def say_minutes(run_dir: Path, phase: str, minutes: float) -> None:
+    """A phase has planned itself by what was measured since: record and plan of the run say so too."""
+    for name in ("run.json", "plan.json"):
+        content = json.loads((run_dir / name).read_text(encoding="utf-8"))
+        for one in content["phases"]:
+            one["minutes"] = round(minutes, 1) if one["name"] == phase else one["minutes"]
+        write(run_dir / name, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
 
 
 def has(phase: dict, concern: str, cluster: dict) -> bool:

@@ -78,7 +78,7 @@ def _searched(one, facts, members):
                        "ranks_per_node": facts["ranks_per_node"], "env": one["modes"][mode],
                        "iterations": 20, "warmup": 5, "rails": list(found.rails)}  # fmt: skip
                 stuck = model.hangs_at(collective, nodes)
-                took = model.time_us(collective, mode, nodes, ranks, size, "", found.rails)
+                took = model.time_us(collective, mode, nodes, ranks, size, _repeats(nodes)[-1], found.rails)
                 rates.append(None if stuck else factor(collective, ranks) * size / took / 1000)
             outcomes.append(rates)
 
@@ -89,10 +89,15 @@ def _say(said, engine, launch, members):
     if key in said:
         return
     nodes = [members[name] for name in launch["nodes"]]
-    differ = len(nodes) > 1 and any({"jitter", "passing"} & set(node.sweep) for node in nodes)
-    for repeat in ("*", *("012" if differ else "")):
+    for repeat in _repeats(nodes):
         argv = [*key[:-1], repeat]
         said[tuple(argv)] = _launch(argv, nodes, launch, repeat)
+
+
+def _repeats(nodes) -> str:
+    """For which repeats there is a record of its own; the last is that of the first repeat, the only one of a search."""
+    differ = len(nodes) > 1 and any({"jitter", "passing"} & set(node.sweep) for node in nodes)
+    return "*210" if differ else "*"
 
 
 def _launch(argv, nodes, launch, repeat):

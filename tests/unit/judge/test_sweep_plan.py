@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from accept_judge import culprit_plan, sweep_plan
+from accept_judge import culprit_plan, sweep_estimate, sweep_plan
 from accept_node.collective_rows import COLUMNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,3 +139,19 @@ def test_the_plan_is_said_in_words(depth):
     assert "nothing more can be left out" in told
     assert "culprit search" in told
     assert "b: not run: no head" in told
+
+
+def test_minutes_are_known_before_any_node_was_asked():
+    """From the contract alone the plan is the one that facts will give."""
+    hosts = [{"name": f"n{n:03d}", "cluster": "a", "rack": "r1", "groups": ["gpu_nodes"] + ["head"] * (n == 0)} for n in range(18)]
+    clusters, profiles = (
+        [{"name": "a", "sku": "s", "scheduler": "slurm"}],
+        {"s": {"vendor": "nvidia", "values": {"gpu.count": {"value": 4}}}},
+    )
+    told = sweep_estimate.minutes(hosts, clusters, profiles, {}, "standard")
+    assert told == sweep_plan.cluster("a", facts(recipe={"NCCL_IB_TC": "106"}), {}, "standard")["plan"]["minutes"]
+    assert sweep_estimate.minutes(hosts, clusters, profiles, {"nccl_sweep_repeats": "1"}, "standard") < told
+    assert sweep_estimate.minutes(hosts[1:], clusters, profiles, {}, "standard") == 0  # no head: nothing is swept
+    assert sweep_estimate.minutes(hosts, [{"name": "a", "sku": "auto"}], {}, {"nccl_sweep_engine": "mpi"}, "quick") > 0
+    with pytest.raises(ValueError, match="nccl_sweep_engine: 'nccl' unknown; known are mpi, nccl-tests"):
+        sweep_estimate.minutes(hosts, clusters, profiles, {"nccl_sweep_engine": "nccl"}, "quick")
