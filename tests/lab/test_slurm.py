@@ -123,6 +123,23 @@ KNOWN = {
 OF_ACCOUNTING = {"slurm.accounting", "slurm.gpus_accounted", "tenancy.accounting_visible"}
 
 
+def test_what_slurmd_runs_is_read_on_the_node_and_is_roots_alone(lab, tmp_path):
+    """The health program of the real slurm.conf, by the real grep, stat and head; then anybody may change it."""
+    asked = ["preflight", "inventory_audit", "health_audit"]
+    done = accept(lab, tmp_path / "well", asked)
+    for check in ("health.slurm_programs_kept", "health.slurm_programs_run", "health.slurm_program_works"):
+        assert set(done.rows[check]) == {"pass"}, done.text
+    facts = json.loads(next((done.run / "facts").glob("gpu-01/health_audit.json")).read_text())["data"]["slurm_programs"]
+    program = next(one for one in facts["programs"] if one["setting"] == "HealthCheckProgram")
+    assert (program["state"], program["writable_by"], program["data"]["interpreter"]) == ("there", "root", "sh")
+    lab.on("gpu-02", f"chmod 777 {program['path']}")
+    try:
+        rows = accept(lab, tmp_path / "open", asked).rows["health.slurm_programs_kept"]
+    finally:
+        lab.on("gpu-02", f"chmod 755 {program['path']}")
+    assert "everyone" in str(rows["fail"])
+
+
 def test_what_is_well_passes_and_no_other_finding_stands(healthy, lab):
     assert (healthy.card["coverage"]["live_hosts"], healthy.rc) == (4, 10), healthy.text
     rows = of_scheduler(healthy)
