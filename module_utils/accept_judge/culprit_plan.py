@@ -88,13 +88,15 @@ def of_nodes(run_dir: Path, nodes) -> dict | None:
 
 def outcomes(search: dict, columns: list, runs: list) -> list:
     """What the launches of each round amount to: GB/s at the largest size, None for a hang or a failure, NOT_RUN for what did not begin."""
-    told, place = {run["name"]: run for run in runs}, columns.index("busbw_out_gbytes_s")
-    return [[_outcome(told.get(name), place) for name in names] for names in search["rounds"]]
+    told = {run["name"]: run for run in runs}
+    return [[_outcome(told.get(name), columns) for name in names] for names in search["rounds"]]
 
 
-def _outcome(run, place):
+def _outcome(run, columns):
     if run is None:
         return culprit.NOT_RUN
-    if run["rows"] and run["status"] in ("ok", "partial") and run.get("cause") in (None, "", "output"):
-        return run["rows"][-1][place]  # wrong values among them: they have a row of their own, and say nothing of speed
+    wrong = any(row[columns.index(side)] for row in run["rows"] for side in ("wrong_out", "wrong_in"))
+    # wrong values have a row of their own, and say nothing of speed; what else ends with an output that is not whole says nothing of nodes
+    if run["rows"] and (run["status"] == "ok" or (wrong and run["status"] == "partial" and run.get("cause") == "output")):
+        return run["rows"][-1][columns.index("busbw_out_gbytes_s")]
     return culprit.NOT_RUN if run["status"] != "ok" and run.get("cause") in NOT_THE_CLUSTER else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from accept_judge import culprit_plan, sweep_estimate, sweep_plan
+from accept_judge import culprit, culprit_plan, sweep_estimate, sweep_plan
 from accept_node.collective_rows import COLUMNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -155,3 +155,21 @@ def test_minutes_are_known_before_any_node_was_asked():
     assert sweep_estimate.minutes(hosts, [{"name": "a", "sku": "auto"}], {}, {"nccl_sweep_engine": "mpi"}, "quick") > 0
     with pytest.raises(ValueError, match="nccl_sweep_engine: 'nccl' unknown; known are mpi, nccl-tests"):
         sweep_estimate.minutes(hosts, clusters, profiles, {"nccl_sweep_engine": "nccl"}, "quick")
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome"),
+    [
+        ({}, 9.0),
+        ({"status": "partial", "cause": "output"}, culprit.NOT_RUN),  # ranks' output mixed, tables side by side, a cut end
+        ({"status": "partial", "cause": "output", "wrong": 3}, 9.0),
+        ({"status": "partial", "cause": "rank_died"}, None),
+        ({"status": "hang", "cause": "hang"}, None),
+        ({"status": "error", "cause": "pending", "rows": []}, culprit.NOT_RUN),
+    ],
+)
+def test_a_search_goes_by_whole_launches(changed, outcome):
+    row = [0] * len(COLUMNS)
+    row[COLUMNS.index("busbw_out_gbytes_s")], row[COLUMNS.index("wrong_out")] = 9.0, changed.get("wrong", 0)
+    run = {"name": "a", "rows": [row], "status": "ok", "cause": "", **changed}
+    assert culprit_plan.outcomes({"rounds": [["a"]]}, list(COLUMNS), [run]) == [[outcome]]
