@@ -13,7 +13,7 @@ from acceptance_runs import ROOT, playbook
 
 def test_it_reads_its_facts_runs_the_recipe_and_names_a_rail(tmp_path):
     cluster = {"name": "small", "prefix": "node", "sku": "b200_hgx", "transport": "infiniband", "scheduler": "slurm", "nodes": 4}
-    faults = [{"fault": "slow_rail", "hosts": "node-03", "rail": 5}]
+    faults = [{"fault": "slow_rail_in_collectives", "hosts": "node-03", "rail": 5}]
     (tmp_path / "spec.yml").write_text(
         yaml.safe_dump({"schema": 1, "seed": 3, "clusters": [{**cluster, "collectives": True}], "faults": faults})
     )

@@ -25,34 +25,37 @@ from . import (
     faults_transport,
 )
 
+MODULES = (
+    faults_gpu,
+    faults_fabric,
+    faults_rdma,
+    faults_kernel,
+    faults_host,
+    faults_health,
+    faults_scheduler,
+    faults_cabling,
+    faults_isolation,
+    faults_load,
+    faults_monitoring,
+    faults_recipe,
+    faults_burn,
+    faults_compute,
+    faults_collectives,
+    faults_transport,
+)
 RESERVED = {"fault", "hosts", "why"}
 
 
 def registry() -> dict:
     """Name -> function(node, rng, *, parameters with defaults)."""
-    return {
-        name: function
-        for module in (
-            faults_gpu,
-            faults_fabric,
-            faults_rdma,
-            faults_kernel,
-            faults_host,
-            faults_health,
-            faults_scheduler,
-            faults_cabling,
-            faults_isolation,
-            faults_load,
-            faults_monitoring,
-            faults_recipe,
-            faults_burn,
-            faults_compute,
-            faults_collectives,
-            faults_transport,
-        )
-        for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
-    }
+    found = {}
+    for module in MODULES:
+        for name, function in vars(module).items():
+            if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
+                if name in found:
+                    raise ValueError(f"two faults are called {name}: in {found[name].__module__} and in {module.__name__}")
+                found[name] = function
+    return found
 
 
 def parameters(name) -> dict:

@@ -28,7 +28,7 @@ def slow_in_network(node, rng, *, share=0.5):
     node.sweep["network"] = share
 
 
-def slow_rail(node, rng, *, rail=0, share=0.5):
+def slow_rail_in_collectives(node, rng, *, rail=0, share=0.5):
     """An adapter of a node that holds back every collective that goes over it"""
     carrying = [nic for nic in node.nics if nic.port_state == "ACTIVE"]
     if rail >= len(carrying):

@@ -126,7 +126,7 @@ def test_one_slow_tray_among_eighteen_is_named(sweep):
 
 @pytest.mark.parametrize("name", ["b200", "mi"])
 def test_a_bad_rail_is_found_by_name(sweep, name):
-    found = sweep(name, [{"fault": "slow_rail", "hosts": f"{name}-03", "rail": 5}])
+    found = sweep(name, [{"fault": "slow_rail_in_collectives", "hosts": f"{name}-03", "rail": 5}])
     (one,) = found["culprits"]
     (node,) = (
         node for node in build.build({"schema": 1, "seed": 3, "clusters": [{"name": name, **CLUSTERS[name]}]}) if node.name == one["name"]
