@@ -214,7 +214,7 @@ def test_within_a_vrf_only_the_rails_own_address_will_do():
     data["devices"].append({**data["devices"][0], "name": "mlx5_1", "address": None})
     data["perftest"] = {"installed": True, "gpu_memory": "cuda"}
     plan = rdma_plan.make({"a": {"cluster": "c", "address": "a"}}, {"a": data}, {**SETTINGS, "vrf": "rail"}, "quick", {})
-    assert plan["clusters"]["c"]["devices"]["a"] == {"mlx5_0": {"address": "10.1.0.1", "gpu": None}}
+    assert plan["clusters"]["c"]["devices"]["a"] == {"mlx5_0": {"address": "10.1.0.1", "gpu": None, "gpu_memory": None}}
 
 
 def test_the_front_end():
