@@ -1,9 +1,9 @@
-"""Published outputs of fio, read in place: the values that the corpus's index lists."""
+"""Published outputs of fio and IOR, read in place: the values that the corpus's index lists."""
 
 from __future__ import annotations
 
 import pytest
-from accept_node.parsers import ParseError, fio
+from accept_node.parsers import ParseError, fio, ior
 
 
 @pytest.fixture
@@ -74,3 +74,19 @@ def test_errors_of_all_jobs_are_counted(text):
     found = fio.parse(lines + '{"fio version": "fio-3.12", "jobs": [{"jobname": "a", "error": 5}]}')
     assert found["error_codes"] == {"5": 7}
     assert found["jobs"][0]["error"] == 5
+
+
+def test_ior_summary_behind_a_rank(text):
+    (row,) = ior.parse(text("benchpark495_ior_summary_na.txt"))["summary"]
+    assert row["operation"] == "write"
+    assert row["mean_bytes_s"] == 565.67 * 2**20
+    assert row["stonewall_s"] is None
+    assert (row["tasks"], row["api"]) == (48, "MPIIO")
+
+
+def test_ior_maxima(text):
+    found = ior.parse(text("ior27_max_write_read.txt"))
+    assert found["max_write_bytes_s"] == 25154.87 * 2**20
+    assert found["max_read_bytes_s"] == 22659.51 * 2**20
+    assert [row["iteration"] for row in found["iterations"] if row["operation"] == "write"] == [1, 2, 3]
+    assert not found["finished"]
