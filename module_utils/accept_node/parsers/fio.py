@@ -6,6 +6,7 @@
      "error_codes": {"5": 7},   errno -> lines that name it
      "global_options": {name: text | [text]},
      "jobs": [{"name": "r1", "host": None | "n1", "group": 0, "error": 0 | None, "runtime_ms": 92 | None,
+               "errors_in_all", "first_error": None,    what --continue_on_error passed over
                "options": {name: text | [text]},     a list where an option stands several times (filename)
                "read" | "write" | "trim": None | {"bytes", "bytes_s", "iops", "ios", "short_ios", "dropped_ios", "runtime_ms",
                    "latency_us": None | {"min", "mean", "max"}, "completion_us": the same, "percentiles_us": {"99": 11599.872}}}],
@@ -28,9 +29,11 @@ from ..loose_json import real, whole
 from . import ParseError
 
 OPENING = re.compile(r"^\{", re.M)
-COMPLAINT = re.compile(r"^(?:fio|verify|\w+): .*(?:err(?:or)?\b|fail|not loadable|not found|unable|bad |invalid|unknown|cannot)", re.I)
+COMPLAINT = re.compile(
+    r"^(?:<[^<>]{1,100}> )?(?:fio|verify|\w+): .*(?:err(?:or)?\b|fail|not loadable|not found|unable|bad |invalid|unknown|cannot)", re.I
+)
 CODE = re.compile(r"\berr(?:or)?=\s*(\d{1,5})\b")
-SIGNAL = re.compile(r"^fio: terminating on signal \d+", re.M)
+SIGNAL = re.compile(r"^(?:<[^<>]{1,100}> )?fio: terminating on signal \d+", re.M)
 MAX_ERRORS, MAX_JOBS, MAX_DOCUMENTS = 20, 4096, 10000
 
 
@@ -83,12 +86,13 @@ def _last_document(text):
 
 
 def _pairs(pairs):
-    """An object whose keys may stand several times: different texts are all kept, different figures are none."""
+    """An object whose keys may stand several times (of a server's options, each does): different texts are all kept, different
+    figures are none."""
     found, several = {}, {}
     for key, value in pairs:
         if key not in found:
             found[key] = value
-        elif found[key] != value or key in several or isinstance(value, str):
+        elif value not in several.get(key, [found[key]]):
             several.setdefault(key, [found[key]]).append(value)
     for key, values in several.items():
         found[key] = values if all(isinstance(value, str) for value in values) else None
@@ -122,6 +126,8 @@ def _job(job):
         "host": job["hostname"] if isinstance(job.get("hostname"), str) else None,
         "group": whole(job.get("groupid")),
         "error": whole(job.get("error")),
+        "errors_in_all": whole(job.get("total_err")),
+        "first_error": whole(job.get("first_error")),
         "runtime_ms": whole(job.get("job_runtime")),
         "options": _options(job.get("job options")),
         **{key: _direction(job[key]) if isinstance(job.get(key), dict) else None for key in ("read", "write", "trim")},
