@@ -157,7 +157,8 @@ def _short(label):
 
 
 def _number(value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A bandwidth that can be drawn: beyond what any link carries, or next to nothing, is no number of GB/s."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and (value == 0 or 1e-9 <= value <= 1e9)
 
 
 def _numbers(values):

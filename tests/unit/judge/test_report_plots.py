@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from accept_judge import report
 from accept_judge.report import plots
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,6 +98,8 @@ def test_what_is_no_curve_is_not_drawn():
     assert plots.draw(plot(curve(fit=[None] * 32))) is None
 
 
+@example("", [None, None, None, 5e-324])
+@example("", [None, None, None, 9.9e307])
 @given(st.text(max_size=40), st.lists(st.one_of(st.none(), st.floats(allow_nan=True)), min_size=4, max_size=4))
 @settings(deadline=None, max_examples=60)
 def test_no_value_breaks_the_page(text, rates):
