@@ -39,6 +39,14 @@ class CallbackModule(CallbackBase):
         super().__init__()
         self.opened = False
         self.code = None
+        self.play, self.nobody = None, False
+
+    def v2_playbook_on_play_start(self, play):
+        self.play = play
+
+    def v2_playbook_on_no_hosts_matched(self):
+        """A play for all hosts met none: an inventory that was not given, or is empty. Plays for a group may well meet none."""
+        self.nobody = self.nobody or (self.play is not None and self.play.hosts == ["all"])
 
     def v2_runner_on_ok(self, result):
         self.opened = self.opened or task_of(result).action == "accept_preflight"
@@ -48,6 +56,8 @@ class CallbackModule(CallbackBase):
         self.code = data_of(result).get("accept_gate_code", self.code)
 
     def v2_playbook_on_stats(self, stats):
-        code = NO_VERDICT if self.opened and self.code is None else self.code
+        if self.nobody and self.code is None:
+            self._display.error("nothing was done: the inventory holds no hosts; name one with -i (README: -i cluster, -i localhost,)")
+        code = NO_VERDICT if (self.opened or self.nobody) and self.code is None else self.code
         if code:
             raise SystemExit(code)

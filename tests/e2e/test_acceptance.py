@@ -109,6 +109,15 @@ def changed(folder, tmp_path, **changes):
     return str(path)
 
 
+@pytest.mark.parametrize(
+    "play", ["acceptance.yml", "playbooks/score.yml", "playbooks/report.yml", "playbooks/review.yml", "playbooks/stop.yml"]
+)
+def test_no_inventory_at_all_is_no_success(play):
+    done = subprocess.run([BIN / "ansible-playbook", play], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 13
+    assert "nothing was done: the inventory holds no hosts" in done.stdout + done.stderr
+
+
 def test_empty_inventory(healthy, tmp_path):
     empty = tmp_path / "empty.yml"
     empty.write_text("all: {children: {gpu_nodes: {hosts: {}}, other: {hosts: {bastion: {ansible_connection: local}}}}}\n")
