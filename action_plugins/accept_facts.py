@@ -72,7 +72,10 @@ def _crashed(result) -> bool:
 
 def _why(result) -> str:
     """The last line of what the node said instead of an answer, or what it means."""
-    text = "\n".join(str(result.get(key, "")) for key in ("module_stdout", "module_stderr", "exception"))
+    told = result.get("exception", "")
+    told = getattr(getattr(told, "event", None), "msg", told)  # an object of Ansible's own on every failure, the module's words in it
+    printed = [str(result.get(key, "")) for key in ("module_stdout", "module_stderr")]
+    text = "\n".join(printed if any(part.strip() for part in printed) else [str(told)])
     if "future feature annotations is not defined" in text or "minimum of Python version" in text:
         return "the node's Python is older than 3.8; install a newer one there and set ansible_python_interpreter"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Shared connection to")]

@@ -57,6 +57,7 @@ class ActionModule(ActionBase):
         definition = args["definition"] or (contract.definition if contract else "")
         if not errors and definition not in wanted.definitions:
             errors.append(f"{contract_path}: definition: {definition!r} unknown; known are {', '.join(sorted(wanted.definitions))}")
+        errors += runs.unknown_concerns(standards_dir, args["concerns"]) if wanted else []
         if errors:
             return {"failed": True, "msg": f"nothing was run: {len(errors)} error(s) in the input", "accept_errors": errors}
         inventory_digest = runs.digest(hosts)

@@ -29,6 +29,12 @@ def task_of(result):
     return getattr(result, "task", None) or result._task
 
 
+def _tasks(items):
+    """The tasks of blocks within blocks."""
+    for item in items:
+        yield from _tasks(item.block) if hasattr(item, "block") else (item,)
+
+
 class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -40,6 +46,10 @@ class CallbackModule(CallbackBase):
         self.opened = False
         self.code = None
         self.play, self.nobody = None, False
+        self.due = False  # does the playbook end in a verdict?
+
+    def v2_playbook_on_start(self, playbook):
+        self.due = any(task.action == "accept_gate" for play in playbook.get_plays() for task in _tasks(play.tasks))
 
     def v2_playbook_on_play_start(self, play):
         self.play = play
@@ -58,6 +68,9 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_stats(self, stats):
         if self.nobody and self.code is None:
             self._display.error("nothing was done: the inventory holds no hosts; name one with -i (README: -i cluster, -i localhost,)")
+        elif self.due and self.code is None and not stats.failures and not self.opened:
+            self._display.error("nothing was done: --skip-tags or --start-at-task left out the beginning and the verdict of this run")
+            self.opened = True
         code = NO_VERDICT if (self.opened or self.nobody) and self.code is None else self.code
         if code:
             raise SystemExit(code)

@@ -99,6 +99,8 @@ def _foreign(envelope, run: dict, host: str, concern: str) -> str:
             return f"the envelope is of another {key}: {str(envelope.get(key))[:80]!r}"
     if envelope.get("status") in MEASURED and not isinstance(envelope.get("data"), dict):
         return "the envelope is damaged: its data is no mapping"
+    if not isinstance(envelope.get("reason") or "", str) or not isinstance(envelope.get("errors") or [], list):
+        return "the envelope is damaged: its reason is no text, or its errors are no list"
     return ""
 
 

@@ -208,10 +208,20 @@ def for_clusters(members: dict, view) -> list:
     """[{cluster, ...of_cluster}] for cluster -> nodes; `view` makes a View of a cluster and a node."""
     found = []
     for cluster, hosts in members.items():
-        made = of_cluster({host: of_node(view(cluster, host)) for host in sample(hosts)})
+        made = of_cluster({host: _tried(view(cluster, host)) for host in sample(hosts)})
         if made:
             found.append({"cluster": cluster, **made})
     return found
+
+
+def _tried(run) -> dict | None:
+    """of_node, or None where its facts are damaged: the analysis of its concern says so in a row, and no verdict hangs on a recipe."""
+    try:
+        return of_node(run)
+    except documents.DocumentError:
+        raise
+    except Exception:
+        return None
 
 
 def of_cluster(nodes: dict) -> dict | None:

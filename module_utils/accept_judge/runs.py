@@ -43,9 +43,10 @@ def choose(evidence: Path, run_id: str, inventory_sha256: str, contract_sha256: 
             continue
         try:
             record = read(run_dir)
-        except (OSError, ValueError):
+            digests = record["inventory"]["sha256"], record["contract"]["sha256"]
+        except (OSError, ValueError, TypeError, LookupError):  # nobody's: a record that is damaged belongs to no inventory
             continue
-        if (record["inventory"]["sha256"], record["contract"]["sha256"]) == (inventory_sha256, contract_sha256):
+        if digests == (inventory_sha256, contract_sha256):
             return run_dir.name, True
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "-" + secrets.token_hex(2), False
 
@@ -54,10 +55,11 @@ def locked_by(run_dir: Path) -> int:
     """The process that works on a run, or 0. A lock of another machine holds until somebody removes it."""
     try:
         lock = json.loads((run_dir / "run.lock").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        host, pid, birth = lock["host"], int(lock["pid"]), lock["birth"]
+    except (OSError, ValueError, TypeError, LookupError, OverflowError):
         return 0
-    alive = lock["host"] != socket.gethostname() or (_birth(lock["pid"]) or None) == lock["birth"]
-    return lock["pid"] if alive else 0
+    alive = host != socket.gethostname() or (_birth(pid) or None) == birth
+    return pid if alive else 0
 
 
 def lock(run_dir: Path, pid: int) -> None:
@@ -140,6 +142,13 @@ def make_plan(
             }
         )
     return {"schema": SCHEMA, "hosts": hosts, "forks": forks, "phases": phases}
+
+
+def unknown_concerns(standards_dir: Path, concerns) -> list[str]:
+    """One line for each concern that was asked for and that no phase has: a slip of the pen would measure nothing."""
+    data = yaml.load((standards_dir / "phases.yml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    known = sorted({name for phase in data["phases"] for name in (*phase["concerns"], *phase.get("cluster_concerns", {}))})
+    return [f"accept_concerns: {name!r} unknown; known are {', '.join(known)}" for name in concerns if name not in known]
 
 
 def say_minutes(run_dir: Path, phase: str, minutes: float) -> None:

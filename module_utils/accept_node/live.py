@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+LOOK_S = 0.5  # between two looks at how much a tool has printed: it may fill the disk
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/cuda/bin:/opt/rocm/bin:/opt/slurm/bin"
 REASONS = {errno.ENOENT: "missing", errno.ENOTDIR: "missing", errno.EACCES: "permission", errno.EPERM: "permission"}
 
@@ -116,12 +117,7 @@ class LiveNode:
                 )
             except OSError as error:
                 return CommandResult(tuple(argv), None, "", str(error), time.monotonic() - start, _reason(error))
-            reason = ""
-            try:
-                rc = process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                rc, reason = None, "timeout"
-                _kill_group(process)
+            rc, reason = _waited(process, start + timeout_s, (out, err))
             return CommandResult(tuple(argv), rc, _text(out), _text(err), time.monotonic() - start, reason)
 
     def read(self, path: str, timeout_s: float = 10.0) -> FileResult:
@@ -183,6 +179,21 @@ def _found(argv: Sequence[str], search: str) -> List[str]:
     raise FileNotFoundError(errno.ENOENT, "not found in " + SEARCH_PATH, argv[0])
 
 
+def _waited(process: subprocess.Popen, deadline: float, outputs) -> Tuple[int | None, str]:
+    """(exit status, reason) at the end of a tool, of its time, or of what a tool may print: EFBIG, since half an answer is none."""
+    rc, reason = None, ""
+    while rc is None and not reason:
+        try:
+            rc = process.wait(max(0.0, min(LOOK_S, deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            reason = "timeout" if time.monotonic() >= deadline else ""
+        if any(os.fstat(output.fileno()).st_size > MAX_OUTPUT_BYTES for output in outputs):
+            reason = "EFBIG"
+    if rc is None:
+        _kill_group(process)
+    return rc, reason
+
+
 def _kill_group(process: subprocess.Popen) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -193,7 +204,9 @@ def _kill_group(process: subprocess.Popen) -> None:
 
 def _content(handle) -> str:
     """In pieces: /proc/sys refuses (ENOMEM) a reader who asks for megabytes at once."""
-    pieces = itertools.takewhile(bool, (handle.read(1 << 20) for _ in range(MAX_OUTPUT_BYTES >> 20)))
+    pieces = list(itertools.takewhile(bool, (handle.read(1 << 20) for _ in range((MAX_OUTPUT_BYTES >> 20) + 1))))
+    if sum(map(len, pieces)) > MAX_OUTPUT_BYTES:
+        raise OSError(errno.EFBIG, "larger than what is read")
     return b"".join(pieces).decode("utf-8", "replace")
 
 

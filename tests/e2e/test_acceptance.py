@@ -118,6 +118,18 @@ def test_no_inventory_at_all_is_no_success(play):
     assert "nothing was done: the inventory holds no hosts" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("options", [("--skip-tags", "always"), ("--start-at-task", "no such task")])
+def test_a_run_without_beginning_and_verdict_is_no_success(healthy, tmp_path, options):
+    run = playbook(tmp_path / "evidence", healthy / "hosts.yml", *options)
+    assert run.rc == 13, run.text
+    assert "nothing was done" in run.text
+
+
+def test_a_concern_that_nobody_knows(healthy, tmp_path):
+    run = playbook(tmp_path / "evidence", healthy / "hosts.yml", accept_concerns=["boot", "bout"])
+    refused(run, "accept_concerns: 'bout' unknown")
+
+
 def test_empty_inventory(healthy, tmp_path):
     empty = tmp_path / "empty.yml"
     empty.write_text("all: {children: {gpu_nodes: {hosts: {}}, other: {hosts: {bastion: {ansible_connection: local}}}}}\n")
@@ -158,6 +170,7 @@ def test_a_capture_that_is_not_there_is_an_error_of_its_host(tmp_path):
     run = playbook(tmp_path / "evidence", folder / "hosts.yml")
     assert "node-03" in run.text
     assert "no capture.json there" in run.text
+    assert "CapturedErrorSummary" not in run.text
     assert run.rc == 11, run.text
     assert run.card["coverage"]["nodes"]["tested"] == 3
 

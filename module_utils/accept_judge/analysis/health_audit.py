@@ -168,6 +168,8 @@ def _xids(data, found, tables, unknown, run) -> dict:
     for name in ("xid_false_drains", "xid_needless_drains", "xid_unknown"):
         if not facts[name] and why:
             facts[name], facts[name + "_reason"] = None, why[:300]
+    if facts["xid_missed"] and not health_agents.readable(data):  # whoever was not seen may be the one that acts on it
+        facts["xid_missed"], facts["xid_missed_reason"] = None, UNREAD
     return facts
 
 

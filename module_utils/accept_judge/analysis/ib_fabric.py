@@ -6,9 +6,11 @@ Hosts stand under pseudonyms in the sweep; those of the inventory get their name
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 
 from accept_node import discreet
+from accept_node.collectors.ib_fabric import OURS_FAILED
 from accept_node.collectors.ib_links import unpack
 
 from .. import fabric as fabrics
@@ -20,6 +22,8 @@ ERRORS += ("LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors", "Effectiv
 DISCARDS = ("PortXmitDiscards",)
 NO_PORT = "the host in group head has no active InfiniBand port to ask the fabric from"
 LISTS = ("narrow_links", "slow_links", "unsettled_links", "uneven_uplinks", "hosts_missing", "errors_growing", "discards_growing")
+NOBODY = re.compile(r"no subnet manager in: .*(?:iberror|madrpc|failed: query)")  # it was asked for, over the fabric, and nobody answered
+OF_WHOLE = ("uneven_uplinks", "hosts_missing")
 FULL_WIDTH = 4  # lanes of a cable; a port of a split cable has two, and so have all of its kind
 WORD = "ufm_secure_profile"  # the attestation that says what no node can see of the keys
 
@@ -42,14 +46,26 @@ def analyse(data: dict, run) -> dict:
         reason = f"the fabric could not be listed from {unlisted[0]['from']}: {unlisted[0]['listed_reason']}"
         return {**facts, **_unknown((*LISTS, "foreign_hosts", "foreign_ports_read"), reason)}
     who = _Who(subnets, fleet)
-    return {
-        **facts,
+    facts |= {
         **_links(subnets, who),
         **_uplinks(subnets, who),
         **_missing(subnets, who, fleet),
         **_errors(subnets, who),
         **_foreign(subnets, who, run),
     }
+    cut = next(filter(None, map(_cut, subnets)), "")
+    if cut:  # what was found is there; what was not found, or is counted against the whole, may stand in the part that is not
+        facts |= _unknown([name for name in (*LISTS, "foreign_hosts", "foreign_ports_read") if not facts[name] or name in OF_WHOLE], cut)
+    return facts
+
+
+def _cut(subnet) -> str:
+    """Why a listing is not the whole fabric, or "": both ends of a link are nodes, and a whole listing holds each."""
+    known = {one["guid"] for one in subnet["switches"]}
+    stray = sum(link["switch"] not in known for link in subnet["host_links"])
+    ends = len(subnet["host_links"]) - stray + 2 * len(subnet["switch_links"]) + (subnet.get("aggregation_nodes") or 0)
+    stray += max(0, sum(one["connected"] for one in subnet["switches"]) - ends)
+    return f"the listing from {subnet['from']} is cut: of {stray} links it lacks the other end" if stray else ""
 
 
 def _unknown(names, reason) -> dict:
@@ -156,7 +172,7 @@ def _uplinks(subnets, who) -> dict:
             to[link["a"]][link["b"]] += 1
             to[link["b"]][link["a"]] += 1
     usual, found = _most(Counter(sum(to[leaf].values()) for leaf in leaves)), []
-    for leaf in sorted(leaves, key=lambda guid: who.switches.get(guid, guid)):
+    for leaf in sorted(leaves - {None}, key=lambda guid: who.switches.get(guid, guid)):
         total, counts = sum(to[leaf].values()), to[leaf]
         if (usual is not None and total < usual) or len(set(counts.values())) > 1:
             ways = ", ".join(f"{who.switches.get(guid, guid)} {count}" for guid, count in sorted(counts.items())) or "none"
@@ -227,7 +243,8 @@ def _managers(subnets) -> dict:
     for subnet in subnets:
         states = [one["state"] for one in subnet["sms"] or ()]
         if subnet["sm"] is None and "master" not in states:
-            (unasked if "not installed" in subnet["sm_reason"] else without).append(f"{subnet['from']}: {subnet['sm_reason']}")
+            nobody = NOBODY.search(subnet["sm_reason"]) and not OURS_FAILED.search(subnet["sm_reason"])
+            (without if nobody else unasked).append(f"{subnet['from']}: {subnet['sm_reason']}")
         standbys.append(states.count("standby") if states else None)
     facts = {"subnets_without_sm": without} if without or not unasked else _unknown(["subnets_without_sm"], unasked[0])
     if None in standbys:

@@ -179,4 +179,7 @@ def _loaded(data, module) -> bool | None:
 
 
 def _joined(version, word) -> str | None:
-    return f"{version} {word}" if version not in (None, "none") and word else version
+    """None where either was not read: half a text is unlike the whole one of another node that is the same."""
+    if version in (None, "none"):
+        return version
+    return f"{version} {word}" if word else None

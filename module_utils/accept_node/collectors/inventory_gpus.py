@@ -46,12 +46,14 @@ def collect(gather, devices) -> dict:
 def _lost(gpus, on_bus, named):
     """GPUs on the bus that their tool does not list, or that do not answer; None where it cannot be told."""
     lost = {entry["pci"]: entry["reason"] for entry in named}
+    listed = None if gpus is None else {gpu["pci"] for gpu in gpus}
+    nameless = bool(listed) and None in listed  # one without an address may be any of those on the bus
     for device in on_bus or []:
         if device["lost"]:
             lost[device["pci"]] = "revision ff: it does not answer on the bus"
-        elif gpus is not None and device["pci"] not in {gpu["pci"] for gpu in gpus}:
+        elif listed is not None and not nameless and device["pci"] not in listed:
             lost.setdefault(device["pci"], "on the bus, not listed by its tool")
-    unknown = on_bus is None or (gpus is None and on_bus)
+    unknown = on_bus is None or ((listed is None or nameless) and on_bus)
     return [{"pci": pci, "reason": reason} for pci, reason in sorted(lost.items())] or (None if unknown else [])
 
 

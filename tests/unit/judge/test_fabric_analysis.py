@@ -222,3 +222,41 @@ def test_a_head_without_infiniband(run):
     assert data["narrow_links"] is None
     assert "no active InfiniBand port" in data["narrow_links_reason"]
     assert data["foreign_hosts"] is None
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "sminfo -C mlx5_0 -P 1: not_recorded",
+        "sminfo -C mlx5_0 -P 1: timeout",
+        "sminfo -C mlx5_0 -P 1: permission",
+        "not asked: 60 commands are this collector's limit",
+        "sminfo -C mlx5_0 -P 1: sminfo: no subnet manager in: nothing",
+        "sminfo -C mlx5_0 -P 1: sminfo: no subnet manager in: mad_rpc_open_port: can't open UMAD port; iberror: failed: open",
+    ],
+)
+def test_a_manager_that_could_not_be_asked_for_is_not_a_subnet_without(run, reason):
+    made = run()
+    made.say("ib-01", "ib_fabric", lambda data: data["subnets"][0].update(sm=None, sm_reason=reason, sms=None, sms_reason=reason))
+    data = made.fabric()
+    assert data["subnets_without_sm"] is None
+    assert reason in data["subnets_without_sm_reason"]
+
+
+@pytest.mark.parametrize("lost", ["switch", "links", "both"])
+def test_of_a_listing_that_is_cut_only_what_was_found_counts(run, lost):
+    """A whole listing holds both ends of every link."""
+    made = run()
+
+    def cut(data):
+        subnet = data["subnets"][0]
+        if lost in ("links", "both"):
+            subnet["switch_links"] = subnet["switch_links"][: len(subnet["switch_links"]) // 2]
+        if lost in ("switch", "both"):
+            host = next(iter(subnet["host_links"]))
+            subnet["host_links"][host][0][4] = [None, "leaf of which the listing says nothing"]
+
+    made.say("ib-01", "ib_fabric", cut)
+    data = made.fabric()
+    assert [data[name] for name in (*ib_fabric.LISTS, "foreign_hosts")] == [None] * (len(ib_fabric.LISTS) + 1)
+    assert "is cut" in data["narrow_links_reason"]

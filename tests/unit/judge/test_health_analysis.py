@@ -531,3 +531,12 @@ def test_no_slurm_and_slurm_that_could_not_be_read(analyse):
     assert "no slurm.conf" in analyse(scheduler="slurm", slurm_programs="none")["slurm_scripts_reason"]
     facts = analyse(slurm_programs=None)
     assert (facts["slurm_scripts"], facts["slurm_health"], facts["configs_sha256"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("unread", ["units", "processes"])
+def test_codes_are_not_missed_where_an_agent_may_stand_unseen(analyse, unread):
+    text = '{"plugin": "kmsg", "rules": [{"type": "temporary", "reason": "TaskHung", "pattern": "task .* blocked"}]}'
+    seen = {"processes": [process("node-problem-detector")], "units": [service("node-problem-detector.service", active="active")]}
+    facts = analyse(**{**seen, unread: None}, configs=[config("node_problem_detector", "npd", npd_config.parse(text))])
+    assert facts["xid_missed"] is None
+    assert facts["xid_missed_reason"]

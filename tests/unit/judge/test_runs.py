@@ -86,3 +86,20 @@ def test_a_plan_has_minutes_and_says_what_will_not_run(root):
     assert plan(root, skip_tags=["audit"])["reason"] == "--skip-tags"
     assert plan(root, concerns=["boot"])["concerns"] == ["boot"]
     assert plan(root, concerns=["nothing"])["status"] == "not_run"
+
+
+@pytest.mark.parametrize("record", ["[]", "null", "{}", '{"inventory": {}, "contract": "c"}', '{"inventory": [1]}'])
+@pytest.mark.parametrize("lock", ["null", "[]", "{}", '{"host": "h", "pid": "x", "birth": 1}', '{"host": "h", "pid": 1e400, "birth": 1}'])
+def test_what_another_has_left_damaged_stops_no_later_run(tmp_path, record, lock):
+    run_dir = tmp_path / "20260101T000000Z-aaaa"
+    run_dir.mkdir()
+    (run_dir / "run.json").write_text(record)
+    (run_dir / "run.lock").write_text(lock)
+    assert runs.choose(tmp_path, "", "i", "c")[1] is False
+    runs.lock(run_dir, os.getpid())
+
+
+def test_a_concern_that_no_phase_has_is_named(root):
+    assert runs.unknown_concerns(root / "standards", ["boot", "ib_fabric"]) == []
+    (line,) = runs.unknown_concerns(root / "standards", ["boot", "bout"])
+    assert line.startswith("accept_concerns: 'bout' unknown; known are boot, ")

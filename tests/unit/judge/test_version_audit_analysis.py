@@ -148,3 +148,11 @@ def test_empty_data_is_unknown_throughout(run):
     assert facts["nic_firmware"] is None
     assert facts["runc_copies"] is None
     assert facts["kernel_fits_newest"] is None
+
+
+def test_half_of_what_nodes_are_compared_by_is_not_compared(run):
+    whole, half = driver(), {**driver(), "flavour": None}
+    assert version_audit.analyse(node(nvidia_driver=whole), run)["drift_nvidia_driver"] == "580.159.03 open"
+    assert version_audit.analyse(node(nvidia_driver=half), run)["drift_nvidia_driver"] is None
+    data = {**node(), "machine": {"bios_version": "2.1", "product_name": None}}
+    assert version_audit.analyse(data, run)["drift_bios"] is None

@@ -328,3 +328,10 @@ def test_nothing_answers():
     assert set(measured) == {"numa", "memory", "hugepages", "topology", "iommu", "acs"} - {"numa"}
     assert data["gpus"] is None
     assert data["nics"] is None
+
+
+def test_a_gpu_whose_address_was_not_read_is_not_lost(capture):
+    """It may be any of those on the bus; that one of them is lost is not measured."""
+    smi = text("nvidia_smi/580-b200/healthy").replace("00000000:43:00.0", "N/A")
+    _, data = run(answer(capture, inventory_gpus.SMI, stdout=smi))
+    assert (data["gpu_count"], data["gpus_lost"]) == (2, None)
