@@ -40,9 +40,8 @@ class ActionModule(ActionBase):
                 definition=args["definition"] or None,
             )
             if not self._task.check_mode:
-                write(
-                    run_dir / "scorecard.json", (json.dumps(card, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-                )  # half a character of a node's
+                text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+                write(run_dir / "scorecard.json", text.encode("utf-8", "replace"))  # a node may have said half a character
         except (*scorecard.ERRORS, OSError) as error:
             errors = getattr(error, "errors", None) or [" ".join(str(error).split())]
             return {"failed": True, "msg": f"no verdict: {'; '.join(errors)}", "accept_errors": errors, "exit_code": NO_VERDICT}

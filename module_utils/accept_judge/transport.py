@@ -71,7 +71,8 @@ def judge(runs: list, context: dict) -> dict:
         "transport_hcas": _hcas([run for run in logs if not _searching(run)]),
         "transport_versions": _versions(logs),
         "transport_gids": _gids(logs, context) if context.get("transport") == "roce" else [],
-        "transport_warnings": _warnings(logs),
+        "transport_warnings": _warnings(logs) if logs else None,
+        "transport_warnings_reason": "" if logs else "no launch left a log of its library",
         "transport_domains": [_across(run, verdict) for run, verdict in seen if run["mode"] == "cross_domain"],
         "transport_unjudged": {
             run["name"]: verdict["finding"] or verdict["reason"] for run, verdict in seen if verdict["finding"] != "none"

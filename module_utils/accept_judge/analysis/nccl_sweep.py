@@ -12,6 +12,7 @@ WRONG = ("wrong_out", "wrong_in")
 PLOTTED = ("dips", "passing", "notches", "switches", "jagged")
 SETTLED = 8 * 2**30  # bytes: at such messages published floors were measured, and below them a curve may still rise
 RECIPES = ("provider", "ours")
+NO_WORLD = "no launch came through that could show it"
 FEW = "fewer than four sizes: no shape to judge"
 
 
@@ -52,6 +53,7 @@ def analyse(data: dict, run) -> dict:
         **beside,
         "slow_worlds": slow,
         **_culprits(data, run, slow),
+        **({} if worlds or slow else {"unexpected": None, "unexpected_reason": NO_WORLD, "culprits": None, "culprits_reason": NO_WORLD}),
     }
 
 

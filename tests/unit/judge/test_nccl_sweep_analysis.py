@@ -266,3 +266,12 @@ def test_wrong_values_say_nothing_of_speed_in_a_search_and_what_did_not_run_sett
     found = judge(repeats(NODES))
     assert found["culprits"] is None
     assert "n[1-8]" in found["culprits_reason"]
+
+
+def test_where_no_launch_came_through_nobody_is_cleared(judge):
+    """Empty lists of what was found say something only where somebody could have been found."""
+    lost = {"status": "error", "cause": "not_started", "reason": "srun: not recorded", "made": [], "transport": None}
+    found = judge([run(NODES[:2], **lost), run(NODES, **lost)])
+    for name in ("culprits", "unexpected", "transport_warnings"):
+        assert (name, found[name]) == (name, None)
+        assert found[name + "_reason"]
