@@ -60,7 +60,9 @@ def facts_of():
         module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
         loader.exec_module(module)
         collectors |= module.COLLECTORS
-    from accept_node.facts import read
+    from ansible.module_utils.accept_node.facts import (
+        read,
+    )  # of the modules' own package: its ParseError is another class than accept_node's
     from accept_node.node import ReplayNode
 
     def facts(capture):
