@@ -60,10 +60,9 @@ def facts_of():
         module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
         loader.exec_module(module)
         collectors |= module.COLLECTORS
-    from ansible.module_utils.accept_node.facts import (
-        read,
-    )  # of the modules' own package: its ParseError is another class than accept_node's
+    # Of the modules' own package: its ParseError is another class than that of accept_node.
     from accept_node.node import ReplayNode
+    from ansible.module_utils.accept_node.facts import read
 
     def facts(capture):
         return {envelope["concern"]: envelope for envelope in read(list(collectors), ReplayNode(capture), collectors)}
