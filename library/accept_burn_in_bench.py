@@ -68,8 +68,7 @@ clock:
 
 import base64
 
-from ansible.module_utils.accept_node import capture as captures
-from ansible.module_utils.accept_node.bench import Bench, lost
+from ansible.module_utils.accept_node.bench import begin
 from ansible.module_utils.accept_node.collectors import burn_in
 from ansible.module_utils.basic import AnsibleModule
 
@@ -99,17 +98,11 @@ def take(step, bench, job, plan, now_s) -> tuple:
 
 def main():
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    step, plan, replay, run_id = (module.params[key] for key in ("step", "plan", "replay", "run_id"))
+    step, plan = module.params["step"], module.params["plan"]
     if step == "attend" and not (plan.get("begun") or {"settings", "deadline_s", "begin_at_s"} <= set(plan)):
         module.fail_json(msg="plan: settings, deadline_s and begin_at_s are wanted; accept_burn_plan makes them")
-    try:
-        capture = captures.load(replay) if replay else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
-    if capture and capture.get("unreachable"):
-        module.exit_json(**lost(CONCERN, capture["unreachable"]))
-    bench = Bench(CONCERN, run_id, capture)
-    job = burn_in.RecordedJob(bench.node) if capture else burn_in.LiveJob(run_id)
+    bench = begin(module, CONCERN)
+    job = burn_in.RecordedJob(bench.node) if module.params["replay"] else burn_in.LiveJob(module.params["run_id"])
     data, series = take(step, bench, job, plan, module.params["now_s"])
     result = bench.result(data, step, False)
     if series:

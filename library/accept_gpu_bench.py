@@ -58,8 +58,7 @@ clock:
   returned: when the node was asked
 """
 
-from ansible.module_utils.accept_node import capture as captures
-from ansible.module_utils.accept_node.bench import Bench, lost
+from ansible.module_utils.accept_node.bench import begin
 from ansible.module_utils.accept_node.collectors import gpu_compute
 from ansible.module_utils.basic import AnsibleModule
 
@@ -78,16 +77,10 @@ def argument_spec() -> dict:
 
 def main():
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    settings, replay = module.params["settings"], module.params["replay"]
+    settings = module.params["settings"]
     if not set(settings) >= NEEDED:
         module.fail_json(msg=f"settings: {', '.join(sorted(NEEDED))} are wanted; the role's defaults have them")
-    try:
-        capture = captures.load(replay) if replay else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
-    if capture and capture.get("unreachable"):
-        module.exit_json(**lost(CONCERN, capture["unreachable"]))
-    bench = Bench(CONCERN, module.params["run_id"], capture)
+    bench = begin(module, CONCERN)
     data = gpu_compute.collect(bench.gather, bench.work, settings, bench.host())
     module.exit_json(**bench.result(data, "look", module.params["keep_raw"]))
 

@@ -80,10 +80,7 @@ attachments:
   returned: always
 """
 
-import base64
 import functools
-import gzip
-import json
 
 from ansible.module_utils.accept_node import capture as captures
 from ansible.module_utils.accept_node import fetch
@@ -130,8 +127,7 @@ def main():
         found, capture = ask(module.params)
     except captures.CaptureError as error:
         module.fail_json(msg=f"replay: {error}")
-    raw = gzip.compress(json.dumps(capture).encode("utf-8", "surrogatepass"), 1) if capture else b""
-    attachments = [{"name": "capture.monitoring.json.gz", "content": base64.b64encode(raw).decode("ascii")}] if raw else []
+    attachments = [captures.attachment("capture.monitoring.json.gz", capture)] if capture else []
     module.exit_json(changed=False, envelopes=[found], attachments=attachments)
 
 

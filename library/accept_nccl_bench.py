@@ -94,8 +94,7 @@ clock:
   returned: when the node was asked
 """
 
-from ansible.module_utils.accept_node import capture as captures
-from ansible.module_utils.accept_node.bench import Bench, lost
+from ansible.module_utils.accept_node.bench import begin
 from ansible.module_utils.accept_node.collective_engines import COLLECTIVES
 from ansible.module_utils.accept_node.collective_rows import COLUMNS
 from ansible.module_utils.accept_node.collectives import Sweep
@@ -153,13 +152,7 @@ def main():
     wrong = fault(params["launches"], params["parallel"])
     if wrong:
         module.fail_json(msg=wrong)
-    try:
-        capture = captures.load(params["replay"]) if params["replay"] else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
-    if capture and capture.get("unreachable"):
-        module.exit_json(**lost(CONCERN, capture["unreachable"]))
-    bench = Bench(CONCERN, params["run_id"], capture)
+    bench = begin(module, CONCERN)
     settings = {"root": bench.node.identity().get("uid") == 0, "run_id": params["run_id"], **params["settings"]}
     sweep = Sweep(bench.work, params["engine"], params["launcher"], settings, params["names"])
     runs = sweep.run(params["launches"], params["parallel"])

@@ -74,10 +74,6 @@ attachments:
   returned: always
 """
 
-import base64
-import gzip
-import json
-
 from ansible.module_utils.accept_node import capture as captures
 from ansible.module_utils.accept_node.collectors import tenancy_probe
 from ansible.module_utils.accept_node.envelope import collect, envelope
@@ -124,8 +120,7 @@ def main():
         found, capture = probe(module.params)
     except captures.CaptureError as error:
         module.fail_json(msg=f"replay: {error}")
-    raw = gzip.compress(json.dumps(capture).encode("utf-8", "surrogatepass"), 1) if capture else b""
-    attachments = [{"name": "capture.probe.json.gz", "content": base64.b64encode(raw).decode("ascii")}] if raw else []
+    attachments = [captures.attachment("capture.probe.json.gz", capture)] if capture else []
     module.exit_json(changed=False, envelopes=[found], attachments=attachments)
 
 

@@ -72,8 +72,7 @@ clock:
   returned: when the node was asked
 """
 
-from ansible.module_utils.accept_node import capture as captures
-from ansible.module_utils.accept_node.bench import Bench, lost
+from ansible.module_utils.accept_node.bench import begin
 from ansible.module_utils.accept_node.collectors import rdma_bandwidth
 from ansible.module_utils.basic import AnsibleModule
 
@@ -102,16 +101,10 @@ def take(step, bench, plan, gid_index=None, container="") -> dict:
 
 def main():
     module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
-    step, plan, replay = (module.params[key] for key in ("step", "plan", "replay"))
+    step, plan = module.params["step"], module.params["plan"]
     if step != "discover" and not {"round", "settings", "tests"} <= set(plan):
         module.fail_json(msg="plan: round, settings and tests are wanted; accept_rounds makes them")
-    try:
-        capture = captures.load(replay) if replay else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
-    if capture and capture.get("unreachable"):
-        module.exit_json(**lost(CONCERN, capture["unreachable"]))
-    bench = Bench(CONCERN, module.params["run_id"], capture)
+    bench = begin(module, CONCERN)
     data = take(step, bench, plan, module.params["gid_index"], module.params["container"])
     module.exit_json(**bench.result(data, f"{plan.get('round', 'first')}.{step}", module.params["keep_raw"]))
 

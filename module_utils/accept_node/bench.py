@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
-
+from . import capture as captures
 from .envelope import Gather, envelope, utc
 from .node import LiveNode, RecordingNode, ReplayNode
 from .secrets import CleanNode
@@ -42,15 +39,14 @@ class Bench:
         raw = {**self.node.capture, "commands": [*self.node.capture["commands"], *self.work.commands]}
         attachments = []
         if keep_raw and any(raw[kind] for kind in ("commands", "files", "trees", "listings")):
-            content = gzip.compress(json.dumps(raw).encode("utf-8", "surrogatepass"), 1)
-            attachments = [{"name": f"{self.concern}.{name}.json.gz", "content": base64.b64encode(content).decode("ascii")}]
+            attachments = [captures.attachment(f"{self.concern}.{name}.json.gz", raw)]
         return {"changed": False, "envelopes": [found], "attachments": attachments, "clock": [self.start, now]}
 
 
-def lost(concern: str, reason: str) -> dict:
-    """The answer of a capture that says that its node does not answer."""
-    return {
-        "changed": False,
-        "envelopes": [envelope(concern, mode="replay", status="error", reason="unreachable: " + reason)],
-        "attachments": [],
-    }
+def begin(module, concern: str) -> Bench:
+    """The bench that a module's arguments ask for; a capture that says that its node does not answer ends the module with that."""
+    capture = captures.asked(module)
+    if capture and capture.get("unreachable"):
+        found = envelope(concern, mode="replay", status="error", reason="unreachable: " + capture["unreachable"])
+        module.exit_json(changed=False, envelopes=[found], attachments=[])
+    return Bench(concern, module.params["run_id"], capture)

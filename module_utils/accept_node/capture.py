@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import os
@@ -54,3 +55,17 @@ def save(capture: dict, folder: str) -> str:
         handle.write("\n")
     os.replace(path + ".part", path)
     return path
+
+
+def asked(module):
+    """The capture that a module's `replay` names, or None where it asks the machine. One that cannot be used ends the module."""
+    try:
+        return load(module.params["replay"]) if module.params["replay"] else None
+    except CaptureError as error:
+        module.fail_json(msg=f"replay: {error}")
+
+
+def attachment(name: str, capture: dict) -> dict:
+    """A capture as a module returns it: the name of a file and its content, compressed, in base64."""
+    raw = gzip.compress(json.dumps(capture).encode("utf-8", "surrogatepass"), 1)
+    return {"name": name, "content": base64.b64encode(raw).decode("ascii")}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 import zipimport
 
 from . import capture as captures
@@ -37,22 +34,16 @@ def read(concerns, node, collectors, owner="node") -> list:
 
 def answer(module, collectors, attachment, owner="node"):
     """All of a reading module's main: what the AnsibleModule asks for, read and returned. `attachment` names the kept capture."""
-    concerns, replay = module.params["concerns"], module.params["replay"]
+    concerns = module.params["concerns"]
     unknown = sorted(set(concerns) - set(collectors))
     if unknown:
         module.fail_json(msg=f"concerns: {', '.join(unknown)} unknown; known are {', '.join(sorted(collectors))}")
-    try:
-        capture = captures.load(replay) if replay else None
-    except captures.CaptureError as error:
-        module.fail_json(msg=f"replay: {error}")
+    capture = captures.asked(module)
     if capture and capture.get("unreachable"):
         lost = [envelope(c, mode="replay", status="error", reason="unreachable: " + capture["unreachable"]) for c in concerns]
         module.exit_json(changed=False, envelopes=lost, attachments=[])
     node = RecordingNode(CleanNode(ReplayNode(capture) if capture else LiveNode()))  # secrets never reach evidence
     start = node.now()
     envelopes = read(concerns, node, collectors, owner)
-    attachments = []
-    if module.params["keep_raw"]:
-        raw = gzip.compress(json.dumps(node.capture).encode("utf-8", "surrogatepass"), 1)
-        attachments = [{"name": attachment, "content": base64.b64encode(raw).decode("ascii")}]
+    attachments = [captures.attachment(attachment, node.capture)] if module.params["keep_raw"] else []
     module.exit_json(changed=False, envelopes=envelopes, attachments=attachments, clock=[start, node.now()])
