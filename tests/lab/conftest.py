@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "lab" / "ibsim"), str(ROOT / "lab" / "vm")]
+sys.path[:0] = [str(ROOT / "lab" / name) for name in ("ibsim", "network", "vm")]
 
 import fabric as ibsim  # noqa: E402
 import machine as virtual  # noqa: E402
+import nodes as namespaces  # noqa: E402
 
 
 def pytest_configure(config):
@@ -35,6 +37,29 @@ def fabric(tmp_path_factory):
     yield start
     made.down()
     os.environ.pop("ACCEPT_LAB_IBSIM", None)
+
+
+@pytest.fixture(scope="module")
+def spaces(tmp_path_factory):
+    """Makes nodes in network namespaces: spaces(4), or spaces(2, prefix, subnet); they are gone at the end."""
+    reason = namespaces.lacking()
+    if reason:
+        pytest.skip(reason)
+    every = []
+
+    def make(*arguments):
+        made = namespaces.Nodes(tmp_path_factory.mktemp("nodes"), *arguments)
+        every.append(made)
+        made.down()
+        try:
+            made.up()
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"no bridge of namespaces can be made: {error.stderr.strip()}")
+        return made
+
+    yield make
+    for made in every:
+        made.down()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "network"), str(ROOT / "module_utils")]
 
-import nodes as namespaces  # noqa: E402
 
 pytestmark = pytest.mark.lab
 BIN = Path(sys.executable).parent
@@ -40,19 +39,8 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    reason = namespaces.lacking()
-    if reason:
-        pytest.skip(reason)
-    made = namespaces.Nodes(tmp_path_factory.mktemp("nodes"), 2, "burn", "10.203.8")
-    made.down()
-    try:
-        made.up()
-    except subprocess.CalledProcessError as error:
-        made.down()
-        pytest.skip(f"no bridge of namespaces can be made: {error.stderr.strip()}")
-    yield made
-    made.down()
+def cluster(spaces):
+    return spaces(2, "burn", "10.203.8")
 
 
 def begin(cluster, folder, playbook="burn_in"):

@@ -16,7 +16,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "network"), str(ROOT / "module_utils")]
 
-import nodes as namespaces  # noqa: E402
 
 pytestmark = pytest.mark.lab
 BIN = Path(sys.executable).parent
@@ -30,19 +29,8 @@ QUICK = {
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    reason = namespaces.lacking()
-    if reason:
-        pytest.skip(reason)
-    made = namespaces.Nodes(tmp_path_factory.mktemp("nodes"), 4)
-    made.down()
-    try:
-        made.up()
-    except subprocess.CalledProcessError as error:
-        made.down()
-        pytest.skip(f"no bridge of namespaces can be made: {error.stderr.strip()}")
-    yield made
-    made.down()
+def cluster(spaces):
+    return spaces(4)
 
 
 def begin(cluster, folder, playbook="fabric", **variables):

@@ -17,7 +17,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lab" / "network"), str(ROOT / "lab"), str(ROOT / "module_utils")]
 
-import nodes as namespaces  # noqa: E402
 from accept_judge.nodesets import unfold  # noqa: E402
 from accept_node.collective_rows import COLUMNS  # noqa: E402
 from steps import slurm as steps  # noqa: E402
@@ -35,22 +34,12 @@ exec ip netns exec "$node" unshare --uts sh -c "hostname $node; $*"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    reason = namespaces.lacking()
-    if reason:
-        pytest.skip(reason)
-    made = namespaces.Nodes(tmp_path_factory.mktemp("nodes"), 4)
-    made.down()
-    try:
-        made.up()
-    except subprocess.CalledProcessError as error:
-        made.down()
-        pytest.skip(f"no bridge of namespaces can be made: {error.stderr.strip()}")
+def cluster(spaces):
+    made = spaces(4)
     agent = made.folder / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
-    yield made
-    made.down()
+    return made
 
 
 def run(folder, inventory, scheduler="none", enter=list, **settings):
