@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import documents, grammar
+from .compiled import Compiled
 
 KINDS = ("checks", "profiles", "tiers", "baselines", "catalogs", "definitions")
 
@@ -57,15 +58,16 @@ def load(folder: Path) -> Standards:
         return kept
     if not any(name.startswith("checks/") for name in files):
         raise documents.DocumentError([f"{folder}: checks: no standards here"])
-    standards, errors = Standards(folder, _digest(files)), []
+    standards, errors, reader = Standards(folder, _digest(files)), [], Compiled(folder)
     for name, content in files.items():
         kind, _, file_name = name.partition("/")
         if kind in KINDS and "/" not in file_name and name.endswith((".yml", ".yaml")):
-            errors += _take(standards, kind, name, content)
+            errors += _take(standards, kind, name, content, reader)
     if not errors:
         errors = grammar.faults(standards)
     if errors:
         raise documents.DocumentError(errors)
+    reader.keep()
     return standards
 
 
@@ -91,10 +93,10 @@ def _digest(files: dict[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def _take(standards: Standards, kind: str, name: str, content: bytes) -> list[str]:
+def _take(standards: Standards, kind: str, name: str, content: bytes, reader: Compiled) -> list[str]:
     """Put one file into the standards; what is wrong with it."""
     try:
-        data = documents.read(content, name)
+        data = reader.read(content, name)
     except documents.DocumentError as error:
         return error.errors
     stem, kind_of_one = Path(name).stem, kind.removesuffix("s")
