@@ -6,6 +6,7 @@ slow pair of two good rails says is a path's, and what one failed test says whil
 
 from __future__ import annotations
 
+from ..pairs import NEAR_MEDIAN
 from ..rdma_plan import PASSES
 
 CONCERN = "rdma_bandwidth"
@@ -131,7 +132,7 @@ def _paths(data, run):
         pairs.setdefault((entry["device"], entry["peer"], entry["role"]), []).append(entry)
     paths, passing = [], []
     for (rail, peer, role), entries in sorted(pairs.items()):
-        limit = wanted or 0.95 * own.get((rail, role), 0.0)
+        limit = wanted or NEAR_MEDIAN * own.get((rail, role), 0.0)
         slow = [entry for entry in entries if (entry["gbps"] or 0.0) < limit]
         if not slow or own.get((rail, role), 0.0) < limit or _peer(run, peer).get((rail, OTHER[role]), 0.0) < limit:
             continue  # fast; or a rail is slow, this one or the other, and its own row says so
