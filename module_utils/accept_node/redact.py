@@ -26,7 +26,9 @@ _NODE = re.compile(  # other nodes, as schedulers name them
     r"(?:\b(?:Node(?:Name|HostName|List)|BatchHost|(?:Slurmctld|SlurmdbdHost|AccountingStorage)Host(?:\[\d\])?|ControlMachine|AllocNode:Sid)\s*=\s*"
     r"|\"(?:kubernetes\.io/hostname|nodeName|internalDNS|hostname|node_name)\"\s*:\s*\")([A-Za-z][\w.-]*)"
 )
-_GUID_NAMED = re.compile(r"(?i)(?:(?:guid|\bpdi)\D{0,24}?(?:0x)?|(?<![0-9a-z])[SHR]-)([0-9a-f]{16})(?![0-9a-f])")
+_GUID_NAMED = re.compile(
+    r"(?i)(?:(?:guid|\bpdi)\D{0,24}?(?:0x)?|\b(?:Switch|CA|RT)\b:?\s+0x|(?<![0-9a-z])[SHR]-)([0-9a-f]{16})(?![0-9a-f])"
+)
 
 # Identities that have a shape of their own.
 _UUID = re.compile(r"(?i)(?<![0-9a-f])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-f])")

@@ -27,6 +27,7 @@ GONE = [
     ("root=UUID=5f1c2e3d-1111-2222-3333-444455556666 ro", "5f1c2e3d-1111-2222-3333-444455556666"),
     ("0123456789abcdef0123456789abcdee\n", "0123456789abcdef0123456789abcdee"),
     ("\tNode GUID: 0xa088c20300abcdef\n", "a088c20300abcdef"),
+    ("Switch: 0xa088c20300abcdee MF0;leaf01:MQM9700/U1:\n   12    1[  ] ==( 4X 106.25 Gbps Active/  LinkUp)==>\n", "a088c20300abcdee"),
     ("node_guid: a088:c203:00ab:cdef", "a088:c203:00ab:cdef"),
     ("fe80:0000:0000:0000:a088:c203:00ab:cdef", "a088:c203:00ab:cdef"),
     ('Switch  40 "S-b83fd203002a1b40" # x', "b83fd203002a1b40"),
