@@ -73,9 +73,7 @@ def test_a_redacted_node_is_the_same_node_to_every_parser(host, spec, captures_o
     capture = captures_of(spec)[host]
     before, after = facts_of(capture), facts_of(redact_capture(capture, b"key"))
     for subnet in [one for facts in (before, after) for one in (facts["ib_fabric"]["data"] or {}).get("subnets", ())]:
-        subnet["switch_links"] = len(
-            subnet["switch_links"]
-        )  # rows name switches by place in the order of their new GUIDs
+        subnet["switch_links"] = len(subnet["switch_links"])  # rows name switches by place in the order of their new GUIDs
     for concern in before:
         assert after[concern]["status"] == before[concern]["status"], concern
         assert outline(after[concern]["data"]) == outline(before[concern]["data"]), concern
